@@ -1,0 +1,58 @@
+import { getDomain } from 'tldts';
+import { BLOCKED_PORTS, ipLiteralOf, isAllowedAddress, type Network } from './address.ts';
+import { MAX_URL_LENGTH } from './page.ts';
+
+/** A start URL, read and found acceptable. */
+export type StartUrl = {
+  /** WHATWG serialization without fragment: the identity of its page. */
+  readonly url: string;
+  readonly host: string;
+  readonly authority: string;
+};
+
+/** The hostname without port; an IPv6 literal keeps its brackets. */
+export const hostOf = (url: URL): string => url.hostname;
+/** The hostname plus a non-default port. */
+export const authorityOf = (url: URL): string => url.host;
+
+const isHttp = (url: URL): boolean => url.protocol === 'http:' || url.protocol === 'https:';
+
+/** The port that a request to `url` goes to. */
+export const portOf = (url: URL): number => (url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port));
+
+/**
+ * The identity of the page that `reference`, found on `base`, leads to: absolute http(s), no fragment, no credentials, at most
+ * 2,048 characters. Null when it leads to no page.
+ */
+export function pageUrl(reference: string, base?: URL): URL | null {
+  const url = URL.parse(reference, base?.href);
+  if (url === null || !isHttp(url) || url.username !== '' || url.password !== '') return null;
+  if (url.hash !== '') url.hash = '';
+  else if (url.href.endsWith('#')) url.hash = '';
+  return url.href.length > MAX_URL_LENGTH ? null : url;
+}
+
+/**
+ * Reads a start URL as a client gave it. Answers what is wrong with it, as one sentence, when a crawl cannot start there:
+ * relative, not http(s), with credentials, too long, a port that the Fetch Standard blocks, a literal non-public address.
+ */
+export function parseStartUrl(text: string, allowed: readonly Network[]): StartUrl | { readonly wrong: string } {
+  if (text.length > MAX_URL_LENGTH) return { wrong: `must be at most ${MAX_URL_LENGTH} characters` };
+  const url = URL.parse(text);
+  if (url === null || url.hostname === '') return { wrong: 'must be an absolute http or https URL' };
+  if (!isHttp(url)) return { wrong: `must be an http or https URL, not ${url.protocol}` };
+  if (url.username !== '' || url.password !== '') return { wrong: 'must not contain credentials' };
+  url.hash = '';
+  if (url.href.length > MAX_URL_LENGTH) return { wrong: `must be at most ${MAX_URL_LENGTH} characters` };
+  if (BLOCKED_PORTS.has(portOf(url))) return { wrong: `must not use port ${portOf(url)}, which the Fetch Standard blocks` };
+  const literal = ipLiteralOf(url.hostname);
+  if (literal !== null && !isAllowedAddress(literal, allowed)) return { wrong: `must not be the non-public address ${url.hostname}` };
+  return { url: url.href, host: hostOf(url), authority: authorityOf(url) };
+}
+
+/** Whether two hosts belong to one registrable domain by the Public Suffix List (apex ↔ www). IP literals only match themselves. */
+export function sameRegistrableDomain(one: string, other: string): boolean {
+  if (one === other) return true;
+  const domain = getDomain(one, { allowPrivateDomains: true });
+  return domain !== null && domain === getDomain(other, { allowPrivateDomains: true });
+}

@@ -1,0 +1,45 @@
+import type { ApiKey, Organization, Scope } from '#domain/account.ts';
+import type { KeyId, OrganizationId } from '#domain/ids.ts';
+
+export type NewOrganization = { readonly id: OrganizationId; readonly name: string; readonly monthlyUrlQuota: number };
+
+export type NewApiKey = {
+  readonly id: KeyId;
+  readonly organizationId: OrganizationId;
+  readonly name: string;
+  /** SHA-256 of the secret, lower-case hex. */
+  readonly secretHash: string;
+  readonly prefix: string;
+  readonly scopes: readonly Scope[];
+};
+
+export type KeySecret = Pick<NewApiKey, 'secretHash' | 'prefix'>;
+
+/** Organizations and API keys. */
+export type AccountStore = {
+  /**
+   * Creates the organization and the key where absent; the first insert of each wins. Answers whether this call created the key:
+   * only then its secret is the one that is stored.
+   */
+  ensureDefaults(organization: NewOrganization, key: NewApiKey): Promise<{ keyCreated: boolean }>;
+  /** 'taken' when an organization of that name exists. */
+  createOrganization(organization: NewOrganization): Promise<Organization | 'taken'>;
+  /** By name. */
+  listOrganizations(): Promise<Organization[]>;
+  findOrganization(idOrName: string): Promise<Organization | null>;
+  /**
+   * Sets the monthly limit, from the current month on. Lowering it below what is used or reserved takes nothing back; it only
+   * stops new grants. Null when there is no such organization.
+   */
+  setMonthlyUrlQuota(id: OrganizationId, monthlyUrlQuota: number): Promise<Organization | null>;
+  createKey(key: NewApiKey): Promise<ApiKey>;
+  /** Oldest first, revoked ones included. */
+  listKeys(organizationId: OrganizationId): Promise<ApiKey[]>;
+  findKey(id: KeyId): Promise<ApiKey | null>;
+  /** The key with that secret, unless it is revoked. */
+  findKeyBySecret(secretHash: string): Promise<ApiKey | null>;
+  /** Replaces the secret; the old one is refused from now on. Null when there is no such key or it is revoked. */
+  rotateKey(id: KeyId, secret: KeySecret): Promise<ApiKey | null>;
+  /** Null when there is no such key; a key that was revoked before keeps its first `revokedAt`. */
+  revokeKey(id: KeyId): Promise<ApiKey | null>;
+};

@@ -1,0 +1,29 @@
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+
+/** What the parts log through; a child carries the request id or the crawl id. */
+export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'> & { child(bindings: Record<string, unknown>): Log };
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const REDACTED = [
+  'authorization',
+  '*.authorization',
+  'headers.authorization',
+  '*.headers.authorization',
+  'secret',
+  '*.secret',
+  '*.secretHash',
+];
+
+/** JSON lines, times in ISO form. Fields that may carry a secret are redacted whatever is logged. */
+export function createLog(level: LogLevel, destination: DestinationStream): Log {
+  const options: LoggerOptions = {
+    level,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: { paths: REDACTED, censor: '[redacted]' },
+  };
+  return pino(options, destination);
+}
