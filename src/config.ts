@@ -1,0 +1,191 @@
+import { resolve } from 'node:path';
+import {
+  readApiKey,
+  readHost,
+  readLogLevel,
+  readNetworks,
+  readPath,
+  readPublicUrl,
+  readRate,
+  readStoreUrl,
+  Wrong,
+  wholeNumber,
+} from './config-values.ts';
+import { LOG_LEVELS } from './telemetry.ts';
+
+/** A variable with a value that cannot be used. The message is one line: the variable, what is wrong, and what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+type Variable<Value> = {
+  readonly name: string;
+  /** What is accepted, as it stands in the docs and in the refusal of a wrong value. */
+  readonly accepts: string;
+  /** In the words of the docs; read like any other value unless `unset` says what stands for an absent one. */
+  readonly default: string;
+  readonly unit?: string;
+  readonly meaning: string;
+  /** The value is never shown: neither in a message nor in a log. */
+  readonly secret?: true;
+  /** Throws `Wrong`. */
+  readonly read: (text: string) => Value;
+  readonly unset?: Value;
+};
+
+const variable = <Value>(definition: Variable<Value>): Variable<Value> => definition;
+
+/** The table: everything that can be set, in the order in which it is documented. */
+const TABLE = {
+  host: variable({
+    name: 'HOST',
+    accepts: 'a host name or an IP address, without port',
+    default: '127.0.0.1',
+    meaning: 'The address that is listened on. `0.0.0.0` or `::` opens the service to the network.',
+    read: readHost,
+  }),
+  port: variable({
+    name: 'PORT',
+    ...wholeNumber(0, 65_535),
+    default: '4000',
+    meaning: 'The port that is listened on; 0 takes any free one. The line on stdout tells which.',
+  }),
+  publicUrl: variable<string | null>({
+    name: 'PUBLIC_URL',
+    accepts: 'an absolute http or https URL without credentials, query and fragment',
+    default: '`http://HOST:PORT`',
+    meaning:
+      'The base address under which clients reach the service; stands in problem types, in the OpenAPI document and in the user agent.',
+    secret: true,
+    read: readPublicUrl,
+    unset: null,
+  }),
+  dataDir: variable({
+    name: 'DATA_DIR',
+    accepts: 'the path of a directory',
+    default: './data',
+    meaning: 'Where the database, its lock and the first API key are kept. Made with mode 0700 when absent.',
+    read: readPath,
+  }),
+  storePath: variable<string | null>({
+    name: 'STORE_URL',
+    accepts: 'sqlite:<path>; other stores are not supported yet',
+    default: '`sqlite:DATA_DIR/crawlgate.db`',
+    meaning: 'The store. SQLite keeps everything in one file, and serves one process.',
+    secret: true,
+    read: readStoreUrl,
+    unset: null,
+  }),
+  busUrl: variable<null>({
+    name: 'BUS_URL',
+    accepts: 'nothing: the SQLite store serves one process, which needs no bus',
+    default: 'none',
+    meaning: 'The bus between processes. Must not be set with the SQLite store.',
+    secret: true,
+    read() {
+      throw new Wrong('is set');
+    },
+    unset: null,
+  }),
+  apiKey: variable<string | null>({
+    name: 'CRAWLGATE_API_KEY',
+    accepts: '24 to 256 printable ASCII characters without space',
+    default: 'a random one, told at the first start',
+    meaning: "The secret of the default organization's first API key. A later start with another value replaces the secret.",
+    secret: true,
+    read: readApiKey,
+    unset: null,
+  }),
+  allowNetworks: variable({
+    name: 'CRAWL_ALLOW_NETWORKS',
+    accepts: 'networks in CIDR form, separated by commas, such as 10.0.0.0/8,fd00::/8',
+    default: 'none',
+    meaning: 'Non-public networks that may be crawled all the same. There is no rate limit inside them.',
+    read: readNetworks,
+    unset: [],
+  }),
+  crawlConcurrency: variable({
+    name: 'CRAWL_CONCURRENCY',
+    ...wholeNumber(1, 256),
+    default: '8',
+    unit: 'requests',
+    meaning: 'Requests in flight at once to one origin, over all crawls of it.',
+  }),
+  crawlRatePerHost: variable({
+    name: 'CRAWL_RATE_PER_HOST',
+    accepts: 'a number from 0.01 to 10000',
+    default: '10',
+    unit: 'requests a second',
+    meaning: 'Requests to one origin, over all crawls of it.',
+    read: readRate,
+  }),
+  workerCrawls: variable({
+    name: 'WORKER_CRAWLS',
+    ...wholeNumber(1, 256),
+    default: '4',
+    unit: 'crawls',
+    meaning: 'Crawls that a worker runs at once.',
+  }),
+  leaseSeconds: variable({
+    name: 'LEASE_SECONDS',
+    ...wholeNumber(1, 3_600),
+    default: '30',
+    unit: 'seconds',
+    meaning: 'After this long without a sign of life of its worker, a crawl goes to another one.',
+  }),
+  monthlyUrlQuota: variable({
+    name: 'MONTHLY_URL_QUOTA',
+    ...wholeNumber(0, 1_000_000_000),
+    default: '100000',
+    unit: 'pages a month',
+    meaning: 'The quota that new organizations start with. `crawlgate orgs set-quota` changes it for one.',
+  }),
+  readLimitPerMinute: variable({
+    name: 'READ_LIMIT_PER_MINUTE',
+    ...wholeNumber(0, 1_000_000),
+    default: '600',
+    unit: 'requests a minute',
+    meaning: 'Requests of one key other than starts of crawls; 0 turns the limit off.',
+  }),
+  retentionDays: variable({
+    name: 'RETENTION_DAYS',
+    ...wholeNumber(1, 36_500),
+    default: '90',
+    unit: 'days',
+    meaning: 'How long ended crawls, with their pages and findings, and events are kept.',
+  }),
+  logLevel: variable({
+    name: 'LOG_LEVEL',
+    accepts: `one of ${LOG_LEVELS.join(', ')}`,
+    default: 'info',
+    meaning: 'The least severe lines that are logged, as JSON on stderr.',
+    read: readLogLevel,
+  }),
+} as const;
+
+type Values = { readonly [Key in keyof typeof TABLE]: ReturnType<(typeof TABLE)[Key]['read']> };
+/** Plain, so that it can be given to a thread. */
+export type Config = Values & { readonly storePath: string };
+
+/** The table's rows, for the docs. */
+export const CONFIG_TABLE: readonly Omit<Variable<unknown>, 'read' | 'unset'>[] = Object.values(TABLE);
+
+function readValue<Value>(row: Variable<Value>, text: string | undefined): Value {
+  // A variable that is set to nothing is absent: that is how compose files leave one out.
+  const given = text === undefined || text === '' ? null : text;
+  if (given === null && 'unset' in row) return row.unset as Value;
+  try {
+    return row.read(given ?? row.default);
+  } catch (error) {
+    if (!(error instanceof Wrong)) throw error;
+    const shown = row.secret ? '' : ` ${JSON.stringify((given ?? '').slice(0, 80))}`;
+    throw new ConfigError(`${row.name}${shown} ${error.message}; accepted: ${row.accepts}`);
+  }
+}
+
+/** Reads every variable. Throws a `ConfigError` for the first wrong one. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const entries = Object.entries(TABLE).map(([key, row]) => [key, readValue(row as Variable<unknown>, environment[row.name])]);
+  const values = Object.fromEntries(entries) as Values;
+  return { ...values, storePath: values.storePath ?? resolve(values.dataDir, 'crawlgate.db') };
+}
