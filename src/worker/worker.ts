@@ -1,0 +1,88 @@
+import type { LeaseToken } from '#domain/ids.ts';
+import type { RunStore } from '#store/store.ts';
+import { createLoop } from './loop.ts';
+import { type Run, type RunDeps, startRun } from './run.ts';
+import { pause } from './timers.ts';
+
+/** A queued crawl is looked for at least this often, in milliseconds; the bus only makes it sooner. */
+const POLL_MS = 1_000;
+
+export type WorkerSettings = {
+  /** Crawls at once. */
+  readonly crawls: number;
+  readonly leaseMs: number;
+  /** The longest that `stop` waits for running crawls, in milliseconds. */
+  readonly stopMs: number;
+};
+
+export type WorkerDeps = Omit<RunDeps, 'store' | 'leaseMs'> & {
+  readonly store: RunDeps['store'] & Pick<RunStore, 'claim'>;
+  readonly newToken: () => LeaseToken;
+  readonly settings: WorkerSettings;
+};
+
+export type Worker = {
+  start(): void;
+  /**
+   * Claims nothing more, lets running crawls store what they have fetched, and gives them back. Resolves at the latest after
+   * `stopMs`: the lease of a run that has not ended by then expires, and another worker resumes it. Memoised.
+   */
+  stop(): Promise<void>;
+};
+
+/** Claims crawls, as many at once as it is set to, and runs each to its end. An unavailable store is waited for. */
+export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worker {
+  const { store, bus, timers, log } = deps;
+  const runs = new Set<Run>();
+  let token = newToken();
+  let stopping = false;
+  let stopped: Promise<void> | null = null;
+  let listening: Promise<() => void> | null = null;
+
+  async function claimOne(): Promise<number> {
+    if (runs.size >= settings.crawls) return POLL_MS;
+    const leasedAt = timers.now();
+    const claim = await store.claim(token, settings.leaseMs); // a failed call is repeated under its token
+    if (claim === null) return POLL_MS;
+    token = newToken();
+    if (stopping) {
+      await store.release(claim.snapshot.id, claim.token);
+      return POLL_MS;
+    }
+    const run = startRun({ ...deps, leaseMs: settings.leaseMs }, claim, leasedAt);
+    runs.add(run);
+    run.done.then(() => {
+      runs.delete(run);
+      loop.wake();
+    }, log.error);
+    return 0;
+  }
+
+  const loop = createLoop({ name: 'claim', step: claimOne, timers, log });
+
+  async function endRuns(reason: Error): Promise<void> {
+    stopping = true;
+    for (const run of runs) run.stop(reason);
+    await loop.stop();
+    await Promise.all([...runs].map(({ done }) => done));
+  }
+
+  async function stop(): Promise<void> {
+    listening?.then((stopListening) => stopListening()).catch(() => {});
+    const inTime = new AbortController();
+    const ended = endRuns(new Error('The worker stops.')).finally(() => inTime.abort());
+    await Promise.race([ended, pause(timers, settings.stopMs, inTime.signal)]);
+    for (const run of runs) run.abandon();
+    if (runs.size > 0) log.error({ crawls: runs.size }, 'crawls did not stop in time: their leases will expire');
+  }
+
+  return {
+    start() {
+      if (listening !== null || stopped !== null) return;
+      listening = bus.subscribe({ kind: 'queued' }, loop.wake);
+      listening.catch((error: unknown) => log.warn({ err: error }, 'no listening for new crawls: they are polled for'));
+      loop.start();
+    },
+    stop: () => (stopped ??= stop()),
+  };
+}
