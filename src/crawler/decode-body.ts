@@ -1,0 +1,78 @@
+import type { Transform } from 'node:stream';
+import zlib from 'node:zlib';
+
+/** Takes a body's raw chunks; what comes out is given to the callbacks it was made with. */
+export type BodyDecoder = {
+  readonly write: (chunk: Buffer) => void;
+  /** No more chunks come; `onEnd` is called once what was written has come out. */
+  readonly end: () => void;
+  readonly destroy: () => void;
+};
+
+export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
+/** More codings than this in a row only a bomb has. */
+const MAX_CODINGS = 3;
+const CHUNK = 64 * 1024;
+
+function streamOf(coding: string, first: Buffer): Transform | null {
+  // A flush instead of a proper end lets a body that was cut off come out as far as it goes.
+  const options = { chunkSize: CHUNK, finishFlush: zlib.constants.Z_SYNC_FLUSH };
+  if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip(options);
+  if (coding === 'br') return zlib.createBrotliDecompress({ chunkSize: CHUNK, finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
+  if (coding === 'zstd') return zlib.createZstdDecompress({ chunkSize: CHUNK, finishFlush: zlib.constants.ZSTD_e_flush });
+  // RFC 9110 §8.4.1.2: deflate has a zlib header; some servers send it without.
+  if (coding === 'deflate') return ((first[0] ?? 0) & 0x0f) === 0x08 ? zlib.createInflate(options) : zlib.createInflateRaw(options);
+  return null;
+}
+
+/** The codings of a Content-Encoding header in the order in which they were applied. */
+const codingsOf = (contentEncoding: string): string[] =>
+  contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+
+export const isEncoded = (contentEncoding: string): boolean => codingsOf(contentEncoding).length > 0;
+
+/** Undoes `contentEncoding`. `onEnd(false)`: it could not be undone to the end, because it is broken or not known. */
+export function createBodyDecoder(contentEncoding: string, onData: (chunk: Buffer) => void, onEnd: (whole: boolean) => void): BodyDecoder {
+  const codings = codingsOf(contentEncoding).reverse();
+  let streams: Transform[] | null = null;
+  let ended = false;
+  const finish = (whole: boolean): void => {
+    if (ended) return;
+    ended = true;
+    for (const stream of streams ?? []) stream.destroy();
+    onEnd(whole);
+  };
+  const open = (first: Buffer): void => {
+    const made = codings.map((coding, index) => streamOf(coding, index === 0 ? first : Buffer.of(0x08)));
+    streams = made.filter((stream) => stream !== null);
+    if (streams.length !== codings.length || codings.length > MAX_CODINGS) return finish(false);
+    streams.forEach((stream, index) => {
+      const next = streams?.[index + 1];
+      stream.on('error', () => finish(false));
+      stream.on('data', (chunk: Buffer) => {
+        if (ended) return;
+        if (next === undefined) onData(chunk);
+        else next.write(chunk);
+      });
+      stream.on('end', () => (next === undefined ? finish(true) : next.end()));
+    });
+  };
+  return {
+    write(chunk) {
+      if (streams === null) open(chunk);
+      if (!ended) streams?.[0]?.write(chunk);
+    },
+    end() {
+      if (streams === null) finish(true);
+      else if (!ended) streams[0]?.end();
+    },
+    destroy() {
+      ended = true;
+      for (const stream of streams ?? []) stream.destroy();
+    },
+  };
+}

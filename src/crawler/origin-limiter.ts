@@ -1,0 +1,127 @@
+import type { EpochMs } from '#domain/ids.ts';
+
+/** What became of a request, as far as the origin's load tells. */
+export type Load = { readonly kind: 'fine' | 'error' } | { readonly kind: 'busy'; readonly retryAfterMs: number | null };
+
+/** One crawl's way to one origin. */
+export type Lane = {
+  /** Waits for this crawl's turn. Rejects with `signal.reason`. Each one that resolved is ended by `done`. */
+  readonly acquire: (signal: AbortSignal) => Promise<void>;
+  readonly done: (load: Load | null) => void;
+  /** No further turn is asked for. */
+  readonly leave: () => void;
+};
+
+export type LaneOptions = {
+  /** Live leases on the crawl's authority, in every process. */
+  readonly leases: () => number;
+  /** Requests a second that the origin may get; null: as many as it takes. */
+  readonly rate: number | null;
+  /** The pause between requests that robots.txt asks for; 0 when it does not. */
+  readonly crawlDelayMs: () => number;
+};
+
+/**
+ * One limiter an origin, shared by all crawls of this process: `concurrency` requests at a time and `rate` a second, divided by the
+ * crawls that are at it. A 429 or 503 pauses the origin, an error halves what it gets, at most once a second, and each good answer
+ * gives a little back.
+ */
+export type OriginLimiters = { readonly lane: (origin: string, options: LaneOptions) => Lane };
+
+type Deps = { readonly concurrency: number; readonly maxPauseMs: number; readonly now: () => EpochMs };
+
+const SLOWEST = 1 / 16;
+const REGAIN = 1 / 32;
+const HALVE_EVERY_MS = 1_000;
+/** The pause after a 429 or 503 that names none. */
+const DEFAULT_PAUSE_MS = 2_000;
+
+type Waiter = PromiseWithResolvers<void> & { readonly signal: AbortSignal; readonly onAbort: () => void };
+type LaneState = {
+  readonly options: LaneOptions;
+  readonly queue: Waiter[];
+  active: number;
+  nextAt: EpochMs;
+  timer: NodeJS.Timeout | undefined;
+};
+type Origin = { readonly lanes: Set<LaneState>; share: number; pausedUntil: EpochMs; halvedAt: EpochMs };
+
+export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): OriginLimiters {
+  const origins = new Map<string, Origin>();
+
+  function pump(origin: Origin, lane: LaneState): void {
+    clearTimeout(lane.timer);
+    lane.timer = undefined;
+    const crawls = Math.max(1, origin.lanes.size, lane.options.leases());
+    const atOnce = Math.max(1, Math.floor((concurrency * origin.share) / crawls));
+    const { rate, crawlDelayMs } = lane.options;
+    const interval = Math.max(crawlDelayMs() * crawls, rate === null ? 0 : (1000 * crawls) / (rate * origin.share));
+    while (lane.queue.length > 0 && lane.active < atOnce) {
+      const at = now();
+      const due = Math.max(lane.nextAt, origin.pausedUntil);
+      if (due > at) {
+        lane.timer = setTimeout(() => pump(origin, lane), Math.ceil(due - at));
+        return;
+      }
+      const waiter = lane.queue.shift();
+      if (waiter === undefined) return;
+      waiter.signal.removeEventListener('abort', waiter.onAbort);
+      lane.active++;
+      // Counted from when the turn was due, so that a late timer does not slow the crawl; never so far back that turns pile up.
+      lane.nextAt = Math.max(lane.nextAt, at - Math.min(interval, 50)) + interval;
+      waiter.resolve();
+    }
+  }
+
+  function note(origin: Origin, load: Load): void {
+    const at = now();
+    if (load.kind === 'fine') {
+      origin.share = Math.min(1, origin.share + REGAIN);
+      return;
+    }
+    if (load.kind === 'busy')
+      origin.pausedUntil = Math.max(origin.pausedUntil, at + Math.min(maxPauseMs, load.retryAfterMs ?? DEFAULT_PAUSE_MS));
+    if (at - origin.halvedAt < HALVE_EVERY_MS) return;
+    origin.halvedAt = at;
+    origin.share = Math.max(SLOWEST, origin.share / 2);
+  }
+
+  return {
+    lane(name, options) {
+      const origin = origins.get(name) ?? { lanes: new Set(), share: 1, pausedUntil: 0, halvedAt: Number.NEGATIVE_INFINITY };
+      origins.set(name, origin);
+      const lane: LaneState = { options, queue: [], active: 0, nextAt: 0, timer: undefined };
+      origin.lanes.add(lane);
+      return {
+        acquire(signal) {
+          if (signal.aborted) return Promise.reject(signal.reason);
+          const turn = Promise.withResolvers<void>();
+          const waiter: Waiter = {
+            ...turn,
+            signal,
+            onAbort() {
+              lane.queue.splice(lane.queue.indexOf(waiter), 1);
+              turn.reject(signal.reason);
+            },
+          };
+          signal.addEventListener('abort', waiter.onAbort, { once: true });
+          lane.queue.push(waiter);
+          pump(origin, lane);
+          return turn.promise;
+        },
+        done(load) {
+          lane.active--;
+          if (load !== null) note(origin, load);
+          pump(origin, lane);
+        },
+        leave() {
+          clearTimeout(lane.timer);
+          origin.lanes.delete(lane);
+          // What the origin asked for outlives the crawl; an origin at ease is forgotten.
+          if (origin.lanes.size === 0 && origin.share === 1 && origin.pausedUntil <= now()) origins.delete(name);
+          for (const other of origin.lanes) pump(origin, other);
+        },
+      };
+    },
+  };
+}

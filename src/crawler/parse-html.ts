@@ -1,0 +1,161 @@
+import { isUtf8 } from 'node:buffer';
+import { getEncoding } from 'encoding-sniffer';
+import { Parser } from 'htmlparser2';
+import type { PageFacts } from '#domain/page.ts';
+import { pageUrl } from '#domain/url.ts';
+
+export type ParsedPage = {
+  readonly facts: PageFacts;
+  /**
+   * What a and area elements refer to, without fragments, in order of appearance; whether every one of them is nofollow. The empty
+   * reference is the page itself, or its base.
+   */
+  readonly references: ReadonlyMap<string, boolean>;
+  /** What the references are relative to. */
+  readonly base: URL;
+  /** There were more references than are kept. */
+  readonly truncated: boolean;
+};
+
+/** The product token whose own meta element is heeded beside `robots`. */
+const META_NAMES = new Set(['robots', 'crawlgate']);
+/** More distinct references than this are not read from one page. */
+const MAX_REFERENCES = 50_000;
+const MAX_TEXT = 2_048;
+const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
+const CHARSET = /;\s*charset\s*=\s*"?\s*([^\s";]+)/i;
+const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
+
+export const isHtml = (contentType: string | null): boolean => contentType === null || HTML.test(contentType);
+
+/** Whether a body without a content type starts like HTML (a short form of the MIME Sniffing Standard, §7.1). */
+export const looksLikeHtml = (start: Buffer): boolean => HTML_START.test(start.toString('latin1', 0, 1_445).replace(/^ï»¿/, ''));
+
+/** A body as text: by its BOM, the header, a meta element, else UTF-8 if it is valid, else windows-1252. */
+export function decodeText(body: Buffer, contentType: string | null): string {
+  const label = CHARSET.exec(contentType ?? '')?.[1];
+  const encoding = getEncoding(body, {
+    defaultEncoding: isUtf8(body) ? 'utf-8' : 'windows-1252',
+    ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
+  });
+  try {
+    return new TextDecoder(encoding).decode(body);
+  } catch {
+    // A label that the Encoding Standard knows and ICU does not, such as x-user-defined.
+    return body.toString('utf8');
+  }
+}
+
+const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT);
+const tokens = (text: string): string[] => text.toLowerCase().split(/[\s,]+/);
+
+/** One pass over a page's HTML. Never throws, whatever the HTML is like. */
+export function parseHtml(html: string, url: URL): ParsedPage {
+  const references = new Map<string, boolean>();
+  let base: URL | null = null;
+  let title: string | null = null;
+  let readingTitle = false;
+  let inBody = false;
+  let unseen = 0;
+  let foreign = 0;
+  let description: string | null = null;
+  let lang: string | null = null;
+  let canonical: string | null = null;
+  let h1Count = 0;
+  let imagesWithoutAlt = 0;
+  let textLength = 0;
+  let noindex = false;
+  let nofollow = false;
+  let truncated = false;
+
+  function refer({ href, rel }: Record<string, string | undefined>): void {
+    if (href === undefined) return;
+    const hash = href.indexOf('#');
+    const reference = hash < 0 ? href : href.slice(0, hash);
+    const refused = rel !== undefined && tokens(rel).includes('nofollow');
+    const known = references.get(reference);
+    if (known === undefined && references.size >= MAX_REFERENCES) truncated = true;
+    else if (known === undefined || (known && !refused)) references.set(reference, refused);
+  }
+
+  function meta({ name = '', content = '' }: Record<string, string | undefined>): void {
+    const kind = name.toLowerCase();
+    if (kind === 'description') description ??= collapse(content);
+    else if (META_NAMES.has(kind)) {
+      const asked = tokens(content);
+      noindex ||= asked.includes('noindex') || asked.includes('none');
+      nofollow ||= asked.includes('nofollow') || asked.includes('none');
+    }
+  }
+
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      switch (name) {
+        case 'a':
+        case 'area':
+          refer(attributes);
+          break;
+        case 'img':
+          if (attributes.alt === undefined) imagesWithoutAlt++;
+          break;
+        case 'h1':
+          h1Count++;
+          break;
+        case 'script':
+        case 'style':
+          unseen++;
+          break;
+        case 'svg':
+        case 'math':
+          foreign++;
+          break;
+        case 'meta':
+          meta(attributes);
+          break;
+        case 'link':
+          if (canonical === null && attributes.href && tokens(attributes.rel ?? '').includes('canonical')) canonical = attributes.href;
+          break;
+        case 'title':
+          if (title === null && foreign === 0 && !inBody) {
+            title = '';
+            readingTitle = true;
+          }
+          break;
+        case 'base':
+          if (attributes.href !== undefined) base ??= pageUrl(attributes.href, url);
+          break;
+        case 'html':
+          lang ??= attributes.lang?.trim().slice(0, 64) ?? null;
+          break;
+        case 'body':
+          inBody = true;
+          break;
+      }
+    },
+    ontext(text) {
+      if (unseen > 0) return;
+      textLength += text.trim().length;
+      if (readingTitle) title += text;
+    },
+    onclosetag(name) {
+      if (name === 'title') readingTitle = false;
+      else if (name === 'script' || name === 'style') unseen--;
+      else if (name === 'svg' || name === 'math') foreign--;
+    },
+  });
+  parser.end(html);
+
+  const from = base ?? url;
+  const facts: PageFacts = {
+    title: collapse(title ?? ''),
+    description,
+    lang,
+    canonical: canonical === null ? null : (pageUrl(canonical, from)?.href ?? null),
+    h1Count,
+    imagesWithoutAlt,
+    textLength,
+    noindex,
+    nofollow,
+  };
+  return { facts, references, base: from, truncated };
+}

@@ -1,0 +1,77 @@
+import type { CrawlLimits } from './limits.ts';
+
+/** Thrown where a connection would go to an address or port that the guard refuses. The message never names a resolved address. */
+export class AddressNotAllowed extends Error {
+  override readonly name = 'AddressNotAllowed';
+}
+
+/** The time for a phase of a request is over. */
+export class TimeIsUp extends Error {
+  override readonly name = 'TimeIsUp';
+  readonly phase: 'headers' | 'page';
+  constructor(phase: 'headers' | 'page') {
+    super(`The time for the ${phase} is over.`);
+    this.phase = phase;
+  }
+}
+
+const seconds = (ms: number): string => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
+
+const CONNECTING: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the name does not resolve',
+  ENODATA: 'the name has no address',
+  EAI_AGAIN: 'the name could not be resolved at the moment',
+  EAI_NODATA: 'the name has no address',
+  ECONNREFUSED: 'the connection was refused',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'its network is unreachable',
+  EADDRNOTAVAIL: 'its address cannot be used',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  CERT_REVOKED: 'the certificate has been revoked',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain is self-signed',
+  UNABLE_TO_GET_ISSUER_CERT: 'the issuer of the certificate is not known',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of the certificate is not known',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  EPROTO: 'the TLS handshake failed',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
+};
+
+const ANSWERING: Readonly<Record<string, string>> = {
+  ECONNRESET: 'closed the connection without an answer',
+  EPIPE: 'closed the connection without an answer',
+  UND_ERR_SOCKET: 'closed the connection without an answer',
+};
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (error === null || typeof error !== 'object') return '';
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Why there is no response from `host`, as one sentence. Names no address that a name resolved to. */
+export function noResponseReason(error: unknown, host: string, limits: CrawlLimits): string {
+  if (error instanceof AddressNotAllowed) return error.message;
+  if (error instanceof TimeIsUp)
+    return `${host} did not answer within ${seconds(error.phase === 'headers' ? limits.headersMs : limits.pageMs)}.`;
+  const code = codeOf(error);
+  const connecting = CONNECTING[code];
+  if (connecting !== undefined) return `Could not connect to ${host}: ${connecting}.`;
+  const answering = ANSWERING[code];
+  if (answering !== undefined) return `${host} ${answering}.`;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
+    return `Could not connect to ${host}: there was no answer within ${seconds(limits.connectMs)}.`;
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return `${host} answered with more than ${limits.headerBytes / 1024} KiB of headers.`;
+  if (code.startsWith('HPE_')) return `${host} answered with something that is not HTTP.`;
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return `Could not connect to ${host}: the TLS handshake failed.`;
+  return `There was no response from ${host}${code === '' ? '' : ` (${code})`}.`;
+}
+
+/** The reason of a page that only links with rel=nofollow, or links of pages with robots nofollow, lead to. */
+export const NOFOLLOW_REASON = 'Every link to it asks crawlers not to follow (nofollow).';
+
+/** Whether a stored reason is the address guard's. */
+export const isRefusal = (reason: string): boolean => /(?: is not allowed| public address)\.$/.test(reason);
