@@ -46,3 +46,5 @@ export const DEFAULT_MAX_DEPTH = 3;
 export const FRONTIER_SLACK = 10_000;
 /** A crawl ends `time_limit` after this long, in milliseconds. */
 export const CRAWL_TIME_LIMIT_MS = 6 * 60 * 60 * 1000;
+/** An Idempotency-Key is remembered for this long, per organization, in milliseconds. */
+export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
