@@ -49,7 +49,10 @@ export function createBodyDecoder(contentEncoding: string, onData: (chunk: Buffe
   const open = (first: Buffer): void => {
     const made = codings.map((coding, index) => streamOf(coding, index === 0 ? first : Buffer.of(0x08)));
     streams = made.filter((stream) => stream !== null);
-    if (streams.length !== codings.length || codings.length > MAX_CODINGS) return finish(false);
+    if (streams.length !== codings.length || codings.length > MAX_CODINGS) {
+      finish(false);
+      return;
+    }
     streams.forEach((stream, index) => {
       const next = streams?.[index + 1];
       stream.on('error', () => finish(false));

@@ -67,8 +67,7 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
       if (waiter === undefined) return;
       waiter.signal.removeEventListener('abort', waiter.onAbort);
       lane.active++;
-      // Counted from when the turn was due, so that a late timer does not slow the crawl; never so far back that turns pile up.
-      lane.nextAt = Math.max(lane.nextAt, at - Math.min(interval, 50)) + interval;
+      lane.nextAt = at + interval;
       waiter.resolve();
     }
   }
