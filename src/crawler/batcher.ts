@@ -76,6 +76,10 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
       }
     }
     waiting = waiting.slice(count);
+    if (waiting.length < MAX_WAITING) {
+      roomy?.resolve();
+      roomy = undefined;
+    }
     number++;
     return { number, discovered, results, charges, frontierTruncated: truncated };
   }
@@ -104,10 +108,6 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
         if (failure !== undefined) return;
         if (answer === 'lost') return fail(new LeaseLost('Another worker holds the crawl.'));
         onCommitted(answer);
-        if (waiting.length < MAX_WAITING) {
-          roomy?.resolve();
-          roomy = undefined;
-        }
         if (waiting.length >= MAX_BATCH_PAGES || flushing !== undefined) next();
         else if (waiting.length > 0) timer ??= setTimeout(next, MAX_BATCH_AGE_MS);
       },
