@@ -1,0 +1,14 @@
+import type { Caller } from '#domain/account.ts';
+import type { Usage } from '#domain/quota.ts';
+import type { Store } from '#store/store.ts';
+import { requireScope } from './require-scope.ts';
+
+/** The organization's current month; `used` is exact at any instant. */
+export type GetUsage = (caller: Caller) => Promise<Usage>;
+
+export function createGetUsage({ store }: { readonly store: Pick<Store, 'getUsage'> }): GetUsage {
+  return async (caller) => {
+    requireScope(caller, 'crawls:read');
+    return store.getUsage(caller.organizationId);
+  };
+}
