@@ -22,7 +22,7 @@ export type AccountStore = {
    * only then its secret is the one that is stored.
    */
   ensureDefaults(organization: NewOrganization, key: NewApiKey): Promise<{ keyCreated: boolean }>;
-  /** 'taken' when an organization of that name exists. */
+  /** 'taken' when another organization has that name; repeated with the same id it answers the organization. */
   createOrganization(organization: NewOrganization): Promise<Organization | 'taken'>;
   /** By name. */
   listOrganizations(): Promise<Organization[]>;
@@ -32,9 +32,11 @@ export type AccountStore = {
    * stops new grants. Null when there is no such organization.
    */
   setMonthlyUrlQuota(id: OrganizationId, monthlyUrlQuota: number): Promise<Organization | null>;
+  /** Repeated with the same id it answers the key as it is stored. */
   createKey(key: NewApiKey): Promise<ApiKey>;
   /** Oldest first, revoked ones included. */
   listKeys(organizationId: OrganizationId): Promise<ApiKey[]>;
+  /** Revoked ones included. */
   findKey(id: KeyId): Promise<ApiKey | null>;
   /** The key with that secret, unless it is revoked. */
   findKeyBySecret(secretHash: string): Promise<ApiKey | null>;

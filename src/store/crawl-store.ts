@@ -66,7 +66,8 @@ export type CrawlStore = {
    * Makes a crawl durable, or says why not. In this order: a known idempotency key with the same request answers the crawl it made
    * ('replayed'), with another request 'mismatch'; the month's quota used up is 'quota_exceeded'; the key's ring full is
    * 'rate_limited'. Only 'created' uses up a slot. Repeating the call with the same id is safe: the second one is 'replayed'.
-   * A crash leaves at most one used slot, or a crawl that will run. Pushes `crawl.started` and makes the site.
+   * A crash leaves at most one used slot, or a crawl that will run. Pushes `crawl.started` and makes the site. A new crawl has
+   * version 1 and counters of zero: its worker discovers the start URL.
    */
   createCrawl(crawl: NewCrawl): Promise<CreateCrawlOutcome>;
   /** What the key may still start. */
@@ -80,11 +81,14 @@ export type CrawlStore = {
   /** How many match, counted up to `most`. */
   countCrawls(organizationId: OrganizationId, filter: CrawlFilter, most: number): Promise<number>;
   /**
-   * Asks a running crawl to end `cancelled`. One that no worker has begun ends at once; of another the worker is told by
-   * `cancelRequested`. Repeatable. Null when absent.
+   * Asks a running crawl to end `cancelled`. One in phase `queued` that nobody holds a lease of ends at once; of another the
+   * worker, or the next one, is told by `cancelRequested`. Repeatable. Null when absent.
    */
   cancelCrawl(organizationId: OrganizationId, id: CrawlId): Promise<Snapshot | 'final' | null>;
-  /** Removes a final crawl with its pages and findings; its charge stays. Null when absent. */
+  /**
+   * Removes a final crawl with its pages, its findings and its idempotency record (the key may start another one). Its charge and
+   * its events stay, those included that were not relayed yet. Null when absent.
+   */
   deleteCrawl(organizationId: OrganizationId, id: CrawlId): Promise<'deleted' | 'not_final' | null>;
   getSites(organizationId: OrganizationId, ids: readonly SiteId[]): Promise<SiteRecord[]>;
   listSites(query: SiteListQuery): Promise<SiteRecord[]>;

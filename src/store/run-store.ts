@@ -51,7 +51,8 @@ export type StoredRobots = {
 export type RunStore = {
   /**
    * Gives the caller, under `token` (fresh, made by it), the oldest claimable crawl of the organization with the fewest running
-   * ones; null when there is none. Never gives one crawl to two; among racing callers the fairness is approximate.
+   * ones; null when there is none. Claimable is a running crawl without a lease; an expired lease stands until it is reaped. Never
+   * gives one crawl to two; among racing callers the fairness is approximate.
    */
   claim(token: LeaseToken, leaseMs: number): Promise<Claim | null>;
   /** Extends the lease by `leaseMs` from now. */
@@ -67,16 +68,20 @@ export type RunStore = {
   readFrontier(crawlId: CrawlId, token: LeaseToken, afterSeq: number, limit: number): Promise<FrontierPage[] | 'lost'>;
   /**
    * Stores a batch; one commit point, repeatable: the same number under the same token answers the snapshot without storing it
-   * again. Sets the phase to `fetching`, resets the losses when the batch has results, and charges its fetched pages. At most
-   * 100 pages (discovered and results together) and 1 MiB a batch; a batch that does not follow the last one is a `RangeError`.
+   * again. Sets the phase to `fetching`, resets the losses when the batch has results, and charges its fetched pages, for which
+   * the caller holds grants. At most 100 pages (discovered and results together) and 1 MiB a batch; more pages, and a number that
+   * does not follow the last one, are a `RangeError`. A page may be discovered and get its result in one batch.
    */
   commitPages(crawlId: CrawlId, token: LeaseToken, batch: PageBatch): Promise<Snapshot | 'lost'>;
   /**
-   * Adds up to min(100, free, wanted) pages to the crawl's hold of `month`. `used` of the crawl is never above `granted`, and no
+   * Adds min(100, free, wanted) pages to the crawl's hold of `month`; `wanted` is at least 1. `used` of the crawl is never above `granted`, and no
    * grant makes used + reserved of the organization exceed its limit.
    */
   grantQuota(crawlId: CrawlId, token: LeaseToken, month: Month, wanted: number): Promise<Grant | 'lost'>;
-  /** Ends the fetching: phase `analyzing`; keeps the ending for whoever finishes. Pushes `crawl.analyzing`. Repeatable. */
+  /**
+   * Ends the fetching: phase `analyzing`; keeps the ending for whoever finishes. Pushes `crawl.analyzing`. Repeated, also by a later
+   * run, it changes nothing: the first ending stays.
+   */
   beginAnalysis(crawlId: CrawlId, token: LeaseToken, ending: Ending): Promise<Snapshot | 'lost'>;
   /** Pages with their links, by seq, as `readFrontier`. For analysis, which streams over them. */
   readPages(crawlId: CrawlId, token: LeaseToken, afterSeq: number, limit: number): Promise<PageWithLinks[] | 'lost'>;
