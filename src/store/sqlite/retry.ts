@@ -1,0 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '#domain/errors.ts';
+import { isBusy } from './database.ts';
+
+/** How long a lock that another process holds is waited for, in milliseconds. */
+export const BUSY_TIMEOUT_MS = 5_000;
+/** Between two attempts: a lock is held for one commit, a few milliseconds. */
+export const BUSY_RETRY_MS = 5;
+
+export const stillBusy = (cause: unknown) => unavailable(`The database has been locked for ${BUSY_TIMEOUT_MS / 1000} s.`, cause);
+
+/** Runs `step` again, by timer, while the database is busy; `unavailable` after `BUSY_TIMEOUT_MS`. Other errors are thrown as they are. */
+export async function retryBusy<T>(step: () => T): Promise<T> {
+  const start = performance.now();
+  for (;;) {
+    try {
+      return step();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() - start >= BUSY_TIMEOUT_MS) throw stillBusy(error);
+    }
+    await delay(BUSY_RETRY_MS);
+  }
+}

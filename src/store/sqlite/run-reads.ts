@@ -1,0 +1,39 @@
+import type { EpochMs } from '#domain/ids.ts';
+import type { RunStore, StoredRobots } from '../run-store.ts';
+import { type FrontierRow, type LinkedPageRow, linkedPageOf, PAGE, type PageRow, pageOf } from './page-rows.ts';
+import type { Sql, Sync } from './sql.ts';
+
+type RobotsRow = { status: number | null; body: string | null; error: string | null; fetched_at: number; expires_at: number };
+
+export type RunReads = Sync<RunStore, 'readFrontier' | 'readPages' | 'readPagesBySeq' | 'getRobots'>;
+
+export function createRunReads(sql: Sql, now: () => EpochMs): RunReads {
+  const leased = (id: string, token: string): number | undefined =>
+    sql.get<{ n: number }>(`select n from crawls where id = ? and lease_token = ? and state = 'running'`, id, token)?.n;
+  return {
+    readFrontier(crawlId, token, afterSeq, limit) {
+      const n = leased(crawlId, token);
+      if (n === undefined) return 'lost';
+      const text = 'select seq, url, depth, redirects, status from pages where crawl = ? and seq > ? order by seq limit ?';
+      return sql.all<FrontierRow>(text, n, afterSeq, limit).map((row) => ({ ...row }));
+    },
+    readPages(crawlId, token, afterSeq, limit) {
+      const n = leased(crawlId, token);
+      if (n === undefined) return 'lost';
+      const text = `select ${PAGE}, links, other_links from pages where crawl = ? and seq > ? order by seq limit ?`;
+      return sql.all<LinkedPageRow>(text, n, afterSeq, limit).map(linkedPageOf);
+    },
+    readPagesBySeq(crawlId, token, seqs) {
+      const n = leased(crawlId, token);
+      if (n === undefined) return 'lost';
+      const text = `select ${PAGE} from pages where crawl = ? and seq in (select value from json_each(?))`;
+      return sql.all<PageRow>(text, n, JSON.stringify(seqs)).map(pageOf);
+    },
+    getRobots(origin): StoredRobots | null {
+      const text = 'select status, body, error, fetched_at, expires_at from robots where origin = ? and expires_at > ?';
+      const row = sql.get<RobotsRow>(text, origin, now());
+      if (row === undefined) return null;
+      return { status: row.status, body: row.body, error: row.error, fetchedAt: row.fetched_at, expiresAt: row.expires_at };
+    },
+  };
+}
