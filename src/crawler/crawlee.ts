@@ -157,6 +157,9 @@ export function createDrive({ frontier, concurrency, visit, onError, signal }: O
     fixedConfiguration(inertEvents(removeSigintHandler)),
   );
 
+  // `CRAWLEE_INTERNAL_TIMEOUT` beats every option.
+  Object.assign(crawler, { internalTimeoutMillis: NEVER_SECONDS * 1000 });
+
   return {
     async run() {
       ownListeners = new Set(process.listeners('SIGINT'));

@@ -4,7 +4,7 @@ import type { EpochMs } from '#domain/ids.ts';
 import { LeaseLost } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, FrontierPage, RunStore } from '#store/store.ts';
-import type { Log } from '../telemetry.ts';
+import type { Log } from '#telemetry.ts';
 import { createAddressGuard, type Lookup, lookupBySystem } from './address-guard.ts';
 import type { RunCrawl } from './crawler.ts';
 import { createFetchPage } from './fetch-page.ts';
@@ -99,7 +99,7 @@ export function createCrawler({ store, publish, settings, log, now, random, look
     if (seqs.length === 0) return [];
     const pages = await patiently(() => store.readPagesBySeq(snapshot.id, token, seqs.slice(0, MAX_SEEDS)), signal);
     if (pages === 'lost') throw new LeaseLost('Another worker holds the crawl.');
-    return pages.sort((one, other) => one.seq - other.seq);
+    return pages;
   }
 
   const run: RunCrawl = async (claim, control) => {

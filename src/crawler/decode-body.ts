@@ -15,11 +15,10 @@ const MAX_CODINGS = 3;
 const CHUNK = 64 * 1024;
 
 function streamOf(coding: string, first: Buffer): Transform | null {
-  // A flush instead of a proper end lets a body that was cut off come out as far as it goes.
-  const options = { chunkSize: CHUNK, finishFlush: zlib.constants.Z_SYNC_FLUSH };
+  const options = { chunkSize: CHUNK };
   if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip(options);
-  if (coding === 'br') return zlib.createBrotliDecompress({ chunkSize: CHUNK, finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
-  if (coding === 'zstd') return zlib.createZstdDecompress({ chunkSize: CHUNK, finishFlush: zlib.constants.ZSTD_e_flush });
+  if (coding === 'br') return zlib.createBrotliDecompress(options);
+  if (coding === 'zstd') return zlib.createZstdDecompress(options);
   // RFC 9110 §8.4.1.2: deflate has a zlib header; some servers send it without.
   if (coding === 'deflate') return ((first[0] ?? 0) & 0x0f) === 0x08 ? zlib.createInflate(options) : zlib.createInflateRaw(options);
   return null;

@@ -1,6 +1,7 @@
 import { type Ending, FRONTIER_SLACK } from '#domain/crawl.ts';
 import type { EpochMs } from '#domain/ids.ts';
 import { CANCELLED_ERROR, LeaseLost } from '#domain/lease.ts';
+import type { DiscoveredPage } from '#domain/page.ts';
 import { authorityOf, sameRegistrableDomain } from '#domain/url.ts';
 import type { Claim, FrontierPage, RunStore } from '#store/store.ts';
 import type { AddressGuard } from './address-guard.ts';
@@ -87,7 +88,18 @@ export async function runCrawl(claim: Claim, control: CrawlControl, deps: RunDep
   });
   const origins = createCrawlOrigins({ ...deps, leases: control.leasesOnAuthority, signal });
   const { robotsOf } = origins;
-  const follower = createLinkFollower({ frontier, batcher, scope, maxDepth: snapshot.maxDepth, maxUnfollowed: FRONTIER_SLACK, robotsOf });
+  const discovered = (page: DiscoveredPage): void => {
+    batcher.discovered(page);
+    if (page.depth === 0 && page.status === 'blocked') seeds.push({ ...page, redirectUrl: null });
+  };
+  const follower = createLinkFollower({
+    frontier,
+    batcher: { ...batcher, discovered },
+    scope,
+    maxDepth: snapshot.maxDepth,
+    maxUnfollowed: FRONTIER_SLACK,
+    robotsOf,
+  });
 
   /** Pages of the start may lead to another host of its registrable domain, which belongs to the crawl from then on. */
   function admits(entry: Entry, target: URL): boolean {
@@ -105,7 +117,7 @@ export async function runCrawl(claim: Claim, control: CrawlControl, deps: RunDep
     admits,
     signal,
     onResult(entry, { status, reason, redirectUrl }) {
-      if (entry.depth === 0) seeds.push({ url: entry.url, status, reason, redirectUrl });
+      if (entry.depth === 0) seeds.push({ seq: entry.seq, url: entry.url, status, reason, redirectUrl });
     },
     onQuotaExhausted: () =>
       halt({ ending: { endReason: 'quota_exhausted', error: "The organization's monthly URL quota was used up during the crawl." } }),
@@ -119,8 +131,7 @@ export async function runCrawl(claim: Claim, control: CrawlControl, deps: RunDep
     const reason = refusal ?? (verdict.allowed ? null : verdict.reason);
     const status = reason === null ? 'queued' : 'blocked';
     frontier.discover({ url: seedUrl.href, depth: 0, redirects: 0, blocked: reason !== null });
-    batcher.discovered({ seq: 0, url: seedUrl.href, depth: 0, foundOn: null, redirects: 0, status, reason });
-    if (status === 'blocked') seeds.push({ url: seedUrl.href, status, reason, redirectUrl: null });
+    discovered({ seq: 0, url: seedUrl.href, depth: 0, foundOn: null, redirects: 0, status, reason });
   }
 
   const timer = setTimeout(onTimeUp, Math.max(0, limits.crawlMs - (claim.claimedAt - snapshot.startedAt)));

@@ -4,6 +4,7 @@ import { isRefusal } from './reasons.ts';
 
 /** A page of the start: the start URL, or what it redirected to. */
 export type SeedPage = {
+  readonly seq: number;
   readonly url: string;
   readonly status: PageStatus;
   readonly reason: string | null;
@@ -13,11 +14,11 @@ export type SeedPage = {
 const ROBOTS = 'robots.txt ';
 
 /**
- * How a crawl ended whose start led to no page, told by the pages of its start in the order of their discovery; null when it led to
+ * How a crawl ended whose start led to no page, told by the pages of its start, in any order; null when it led to
  * one. The sentence names the fact.
  */
 export function seedEnding(pages: readonly SeedPage[], refuses: (url: URL) => string | null): Ending | null {
-  const last = pages.at(-1);
+  const last = [...pages].sort((one, other) => one.seq - other.seq).at(-1);
   if (last === undefined || pages.some(({ status }) => status === 'fetched' || status === 'queued')) return null;
   const reason = last.reason ?? '';
   if (last.status === 'blocked' && reason.startsWith(ROBOTS))
