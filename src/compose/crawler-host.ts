@@ -1,0 +1,66 @@
+import { type TransferListItem, Worker } from 'node:worker_threads';
+import type { Log } from '#telemetry.ts';
+
+/** What a new thread is given. */
+export type ThreadStart = { readonly workerData: unknown; readonly transferList: readonly TransferListItem[] };
+
+export type CrawlerHostDeps = {
+  readonly entry: URL;
+  /** Called for each thread: its ports are its own. */
+  readonly prepare: () => ThreadStart;
+  readonly log: Log;
+};
+
+/** Keeps one crawler thread alive. */
+export type CrawlerHost = {
+  start(): void;
+  /** Asks the thread to give its crawls back and waits for its end; ends it by force when `over` is aborted. Memoised. */
+  stop(over: AbortSignal): Promise<void>;
+};
+
+/**
+ * Far above what crawls at their bounds need. A thread that reaches it has a defect: it ends, its crawls are resumed by the next
+ * one, and the API never notices.
+ */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1_024 };
+
+const FIRST_BACKOFF_MS = 250;
+const LONGEST_BACKOFF_MS = 10_000;
+/** A thread that has lived this long starts the backoff anew. */
+const SOUND_MS = 60_000;
+
+/** A thread that ends before it is asked to is replaced, after a pause that doubles. */
+export function createCrawlerHost({ entry, prepare, log }: CrawlerHostDeps): CrawlerHost {
+  let thread: Worker | null = null;
+  let pending: NodeJS.Timeout | undefined;
+  let backoffMs = FIRST_BACKOFF_MS;
+  let stopped: Promise<void> | null = null;
+
+  function start(): void {
+    const startedAt = performance.now();
+    const { workerData, transferList } = prepare();
+    const started = new Worker(entry, { name: 'crawler', workerData, transferList: [...transferList], resourceLimits: RESOURCE_LIMITS });
+    thread = started;
+    started.on('error', (error) => log.error({ err: error }, 'the crawler thread failed'));
+    started.on('exit', (code) => {
+      thread = null;
+      if (stopped !== null) return;
+      if (performance.now() - startedAt > SOUND_MS) backoffMs = FIRST_BACKOFF_MS;
+      log.error({ code, backoffMs }, 'the crawler thread ended and is started again');
+      pending = setTimeout(start, backoffMs);
+      backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
+    });
+  }
+
+  async function end(over: AbortSignal): Promise<void> {
+    clearTimeout(pending);
+    const ending = thread;
+    if (ending === null) return;
+    const ended = new Promise<void>((resolve) => ending.once('exit', () => resolve()));
+    over.addEventListener('abort', () => void ending.terminate());
+    ending.postMessage('stop');
+    await ended;
+  }
+
+  return { start, stop: (over) => (stopped ??= end(over)) };
+}
