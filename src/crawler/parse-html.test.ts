@@ -1,36 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { decodeText, isHtml, looksLikeHtml, parseHtml } from './parse-html.ts';
+import type { PageFacts } from '#domain/page.ts';
+import { decodeText, isHtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
 
 const url = new URL('https://example.com/dir/page?q=1');
-const parse = (html: string) => parseHtml(html, url);
-const references = (html: string): [string, boolean][] => [...parse(html).references];
+const parse = (html: string): Promise<ParsedPage> => parseHtml(html, url);
+const references = async (html: string): Promise<[string, boolean][]> => [...(await parse(html)).references];
+const factsOf = async (html: string): Promise<PageFacts> => (await parse(html)).facts;
 
 describe('references', () => {
-  it('come from a and area elements, once each, without fragments, in order', () => {
-    expect(references('<a href="b#x">1</a><area href="c"><a href="b#y">2</a><a href="#top">3</a><a>4</a><link href="d">')).toEqual([
+  it('come from a and area elements, once each, without fragments, in order', async () => {
+    expect(await references('<a href="b#x">1</a><area href="c"><a href="b#y">2</a><a href="#top">3</a><a>4</a><link href="d">')).toEqual([
       ['b', false],
       ['c', false],
       ['', false],
     ]);
   });
-  it('are nofollow only when every one of them is', () => {
-    expect(references('<a href=a rel="external NoFollow">1</a><a href=b rel=nofollow>2</a><a href=a>3</a>')).toEqual([
+  it('are nofollow only when every one of them is', async () => {
+    expect(await references('<a href=a rel="external NoFollow">1</a><a href=b rel=nofollow>2</a><a href=a>3</a>')).toEqual([
       ['a', false],
       ['b', true],
     ]);
   });
-  it('have their character references decoded', () => {
-    expect(references('<a href="?a=1&amp;b=2">x</a>')).toEqual([['?a=1&b=2', false]]);
+  it('have their character references decoded', async () => {
+    expect(await references('<a href="?a=1&amp;b=2">x</a>')).toEqual([['?a=1&b=2', false]]);
   });
-  it('are relative to the first usable base element', () => {
-    expect(parse('<base href="mailto:a"><base href="/base/"><base href="/other/"><a href=x>').base.href).toBe('https://example.com/base/');
-    expect(parse('<a href=x>').base).toBe(url);
+  it('are relative to the first usable base element', async () => {
+    expect((await parse('<base href="mailto:a"><base href="/base/"><base href="/other/"><a href=x>')).base.href).toBe(
+      'https://example.com/base/',
+    );
+    expect((await parse('<a href=x>')).base).toBe(url);
   });
 });
 
 describe('facts', () => {
-  it('are read in one pass', () => {
-    const { facts } = parse(`<html lang="de"><head><title> A
+  it('are read in one pass', async () => {
+    const facts = await factsOf(`<html lang="de"><head><title> A
       title </title><meta name="Description" content=" what  it is "><link rel="x CANONICAL" href="/c#f"></head>
       <body><h1>one</h1><h1>two</h1><img src=a><img alt="" src=b><script>var x = '<a href=z>';</script><style>b{}</style>text</body>`);
     expect(facts).toEqual({
@@ -45,12 +49,12 @@ describe('facts', () => {
       nofollow: false,
     });
   });
-  it('are empty on an empty page', () => {
-    expect(parse('').facts).toMatchObject({ title: '', description: null, lang: null, canonical: null, h1Count: 0, textLength: 0 });
+  it('are empty on an empty page', async () => {
+    expect(await factsOf('')).toMatchObject({ title: '', description: null, lang: null, canonical: null, h1Count: 0, textLength: 0 });
   });
-  it('do not take the title of an SVG, or of the body, for that of the page', () => {
-    expect(parse('<svg><title>icon</title></svg><title>page</title>').facts.title).toBe('page');
-    expect(parse('<head></head><body><title>late</title></body>').facts.title).toBe('');
+  it('do not take the title of an SVG, or of the body, for that of the page', async () => {
+    expect((await factsOf('<svg><title>icon</title></svg><title>page</title>')).title).toBe('page');
+    expect((await factsOf('<head></head><body><title>late</title></body>')).title).toBe('');
   });
   it.each([
     ['robots', 'noindex, nofollow', true, true],
@@ -58,16 +62,37 @@ describe('facts', () => {
     ['crawlgate', 'nofollow', false, true],
     ['googlebot', 'nofollow', false, false],
     ['robots', 'index,follow', false, false],
-  ])('<meta name=%s content="%s">: noindex %s, nofollow %s', (name, content, noindex, nofollow) => {
-    expect(parse(`<meta name="${name}" content="${content}">`).facts).toMatchObject({ noindex, nofollow });
+  ])('<meta name=%s content="%s">: noindex %s, nofollow %s', async (name, content, noindex, nofollow) => {
+    expect(await factsOf(`<meta name="${name}" content="${content}">`)).toMatchObject({ noindex, nofollow });
   });
-  it('are bounded', () => {
-    expect(parse(`<title>${'x'.repeat(100_000)}</title>`).facts.title.length).toBe(2_048);
+  it('are bounded', async () => {
+    expect((await factsOf(`<title>${'x'.repeat(100_000)}</title>`)).title.length).toBe(2_048);
   });
-  it('survive any HTML', () => {
+  it('of a page that is nested without end are those of its beginning, in bounded time', async () => {
+    for (const hostile of ['<b>'.repeat(1_700_000), `${'<b>'.repeat(1_900)}${'</i>'.repeat(1_200_000)}`]) {
+      const began = performance.now();
+      const { facts, references: found, truncated } = await parse(`<title>Deep</title><a href=x>x</a>${hostile}<a href=y>y</a>`);
+      expect(performance.now() - began).toBeLessThan(10_000);
+      expect(facts.title).toBe('Deep');
+      expect([[...found.keys()], truncated]).toEqual(hostile.includes('</i>') ? [['x', 'y'], false] : [['x'], true]);
+    }
+  });
+  it('of a long page are read in slices, between which others get their turn', async () => {
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const { facts } = await parse(`<title>Long</title>${'<p>text</p>'.repeat(450_000)}<h1>end</h1>`);
+    clearImmediate(timer);
+    expect(facts).toMatchObject({ title: 'Long', h1Count: 1 });
+    expect(turns).toBeGreaterThan(2);
+  });
+  it('survive any HTML', async () => {
     const html =
       '<html><head><title>Un<b>closed</title><body></p><a href="x"<a href=\'y\'><table><div <p></span></table></svg></math><!-- ';
-    expect(parse(html).facts.title).toBe('Un<b>closed');
+    expect((await factsOf(html)).title).toBe('Un<b>closed');
   });
 });
 
@@ -83,17 +108,17 @@ describe('the character encoding', () => {
   ])('is told by %s', (_, body, contentType) => {
     expect(decodeText(body, contentType)).toContain('Caf\u00e9');
   });
-  it('that is wrong costs characters, not the page', () => {
+  it('that is wrong costs characters, not the page', async () => {
     expect(decodeText(cafe(''), 'text/html; charset=utf-8')).toBe('<title>Caf\uFFFD</title>');
   });
 });
 
 describe('what is HTML', () => {
-  it('is told by the content type', () => {
+  it('is told by the content type', async () => {
     expect(['text/html', 'Text/HTML;charset=x', ' application/xhtml+xml ', null].map(isHtml)).toEqual([true, true, true, true]);
     expect(['text/plain', 'image/svg+xml', 'text/html5', ''].map(isHtml)).toEqual([false, false, false, false]);
   });
-  it('is told by how it starts when there is none', () => {
+  it('is told by how it starts when there is none', async () => {
     expect(['\n<!DOCTYPE html>', '<html>', '\uFEFF<p>x', '<!-- x --><b>'].map((text) => looksLikeHtml(Buffer.from(text)))).toEqual([
       true,
       true,

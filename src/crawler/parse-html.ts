@@ -22,6 +22,11 @@ const META_NAMES = new Set(['robots', 'crawlgate']);
 /** More distinct references than this are not read from one page. */
 const MAX_REFERENCES = 50_000;
 const MAX_TEXT = 2_048;
+/** The parser's work on each tag grows with the elements that are open. */
+const MAX_NESTING = 2_000;
+const SLICE_LENGTH = 256 * 1024;
+/** Parsing goes on at most this long, and a slice, before others get their turn, in milliseconds. */
+const SLICE_MS = 20;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
 const CHARSET = /;\s*charset\s*=\s*"?\s*([^\s";]+)/i;
 const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
@@ -49,8 +54,13 @@ export function decodeText(body: Buffer, contentType: string | null): string {
 const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT);
 const tokens = (text: string): string[] => text.toLowerCase().split(/[\s,]+/);
 
-/** One pass over a page's HTML. Never throws, whatever the HTML is like. */
-export function parseHtml(html: string, url: URL): ParsedPage {
+const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * One pass over a page's HTML, in slices, between which others of the thread get their turn. Never throws, whatever the HTML is
+ * like; what is nested deeper than any browser would nest it is not read.
+ */
+export async function parseHtml(html: string, url: URL): Promise<ParsedPage> {
   const references = new Map<string, boolean>();
   let base: URL | null = null;
   let title: string | null = null;
@@ -67,6 +77,7 @@ export function parseHtml(html: string, url: URL): ParsedPage {
   let noindex = false;
   let nofollow = false;
   let truncated = false;
+  let nesting = 0;
 
   function refer({ href, rel }: Record<string, string | undefined>): void {
     if (href === undefined) return;
@@ -90,6 +101,10 @@ export function parseHtml(html: string, url: URL): ParsedPage {
 
   const parser = new Parser({
     onopentag(name, attributes) {
+      if (++nesting > MAX_NESTING) {
+        truncated = true;
+        parser.pause();
+      }
       switch (name) {
         case 'a':
         case 'area':
@@ -138,12 +153,21 @@ export function parseHtml(html: string, url: URL): ParsedPage {
       if (readingTitle) title += text;
     },
     onclosetag(name) {
+      nesting--;
       if (name === 'title') readingTitle = false;
       else if (name === 'script' || name === 'style') unseen--;
       else if (name === 'svg' || name === 'math') foreign--;
     },
   });
-  parser.end(html);
+  let began = performance.now();
+  for (let at = 0; at < html.length && nesting <= MAX_NESTING; at += SLICE_LENGTH) {
+    if (performance.now() - began > SLICE_MS) {
+      await yieldToOthers();
+      began = performance.now();
+    }
+    parser.write(html.slice(at, at + SLICE_LENGTH));
+  }
+  if (nesting <= MAX_NESTING) parser.end();
 
   const from = base ?? url;
   const facts: PageFacts = {

@@ -100,7 +100,7 @@ export function createVisitPage(deps: Deps): VisitPage {
   async function readPage(entry: Entry, url: URL, answer: Response): Promise<PageResult> {
     const result = resultOf(entry, 'fetched', answer);
     if (answer.body === null) return result;
-    const parsed = parseHtml(decodeText(answer.body, answer.contentType), url);
+    const parsed = await parseHtml(decodeText(answer.body, answer.contentType), url);
     // What an error page links to is the same on each of them, and relative to an address that does not exist.
     const outgoing = answer.status >= 400 ? NO_LINKS : await follower.follow(entry, url, parsed);
     return { ...result, facts: parsed.facts, ...outgoing };
