@@ -13,7 +13,8 @@ export async function interleave<Name extends string, Result>(
   contenders: Readonly<Record<Name, () => Promise<Result>>>,
 ): Promise<Record<Name, Result[]>> {
   const names = Object.keys(contenders) as Name[];
-  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Result[]>;
+  const results = {} as Record<Name, Result[]>;
+  for (const name of names) results[name] = [];
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < names.length; turn++) {
       const name = names[(round + turn) % names.length] as Name;
