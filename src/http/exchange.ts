@@ -1,0 +1,17 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OrganizationId } from '#domain/ids.ts';
+
+/** One request and its answer; the routes add what the log line tells of it. */
+export type Exchange = {
+  /** A UUID; the client sees it as X-Request-Id and as the `instance` of a problem. */
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** The template of the route that answers, such as `/v1/crawls/{id}`; null until one was found. */
+  route: string | null;
+  /** Null until the caller is known. */
+  organizationId: OrganizationId | null;
+};
+
+/** The environment of the Hono apps: `c.env` is the exchange. */
+export type ExchangeEnv = { Bindings: Exchange };

@@ -1,0 +1,103 @@
+import type { Context, Hono } from 'hono';
+import type { Caller } from '#domain/account.ts';
+import { notFound, Refusal } from '#domain/errors.ts';
+import { type CrawlId, isUuid } from '#domain/ids.ts';
+import { requestsExceeded } from '#service/limit-requests.ts';
+import type { Service } from '#service/service.ts';
+import type { Exchange, ExchangeEnv } from '../exchange.ts';
+import type { AnswerProblem } from '../problems.ts';
+import { allowedMethods } from './allowed-methods.ts';
+import type { Operation, OperationRequest, Reply } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
+import { type RateHeaders, requestsHeaders, startsHeaders } from './rate-headers.ts';
+import { readJson } from './read-body.ts';
+import { readBySchema, readQuery } from './violations.ts';
+
+type Deps = { readonly service: Service; readonly answerProblem: AnswerProblem };
+
+/** Answers what is below `/v1` and no operation. */
+export type RefuseCall = (c: Context<ExchangeEnv>) => Promise<Response>;
+
+/** Puts the operations of `/v1` into the app; the rest below it is for the refusal that this returns. */
+export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: Deps): RefuseCall {
+  for (const operation of OPERATIONS) {
+    const answer = (c: Context<ExchangeEnv>): Promise<Response> => {
+      c.env.route = operation.path;
+      return answerCall(c.env, operation.limit, async (caller) => operation.run(service, await readRequest(c, operation), caller));
+    };
+    app.on(operation.method.toUpperCase(), operation.path.replace('{id}', ':id'), answer);
+  }
+  return (c) =>
+    answerCall(c.env, 'requests', async () => {
+      const allow = allowedMethods(OPERATIONS, c.req.path);
+      if (allow.length === 0) throw notFound();
+      throw new Refusal('method_not_allowed', `${c.env.request.method} is not known here.`, { allow });
+    });
+
+  /** The frame of each call: who calls, whether they may call now, the answer, and the headers that tell of the limit. */
+  async function answerCall(exchange: Exchange, limit: Operation['limit'], run: (caller: Caller) => Promise<Reply>): Promise<Response> {
+    let caller: Caller | null = null;
+    try {
+      caller = await service.authenticate(secretOf(exchange));
+      exchange.organizationId = caller.organizationId;
+      if (limit === 'requests') await admit(exchange, caller);
+      return respond(await run(caller));
+    } catch (error) {
+      if (limit === 'starts' && caller !== null) await tellStarts(exchange, caller);
+      return answerProblem(error, exchange);
+    }
+  }
+
+  async function admit(exchange: Exchange, caller: Caller): Promise<void> {
+    const counted = service.limitRequests(caller.keyId);
+    const allowance = counted instanceof Promise ? await counted : counted;
+    if (allowance === null) return;
+    tell(exchange, requestsHeaders(allowance));
+    if (!allowance.admitted) throw requestsExceeded(allowance);
+  }
+
+  async function tellStarts(exchange: Exchange, caller: Caller): Promise<void> {
+    try {
+      tell(exchange, startsHeaders(await service.getStartAllowance(caller)));
+    } catch {
+      // the store does not answer: the refusal under way says so, and nothing is known of the allowance
+    }
+  }
+}
+
+function tell({ response }: Exchange, headers: RateHeaders): void {
+  response.setHeader('RateLimit-Policy', headers['RateLimit-Policy']);
+  response.setHeader('RateLimit', headers.RateLimit);
+}
+
+/** RFC 6750 §2.1; the scheme in any case. Throws `unauthorized`. */
+function secretOf({ request }: Exchange): string {
+  const secret = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  if (secret === undefined) throw new Refusal('unauthorized', 'Send an API key: "Authorization: Bearer <key>".');
+  return secret;
+}
+
+async function readRequest(c: Context<ExchangeEnv>, operation: Operation): Promise<OperationRequest<Record<string, unknown>, unknown>> {
+  const { request } = c.env;
+  const target = request.url ?? '';
+  const mark = target.indexOf('?');
+  return {
+    query: readQuery(operation.query, mark === -1 ? '' : target.slice(mark + 1)),
+    body: operation.body === null ? undefined : readBySchema(operation.body, await readJson(request), 'body'),
+    crawlId() {
+      const id = c.req.param('id') ?? '';
+      if (!isUuid(id)) throw notFound();
+      return id.toLowerCase() as CrawlId;
+    },
+    header: (name) => (request.headers[name] === undefined ? [] : (request.headersDistinct[name] ?? [])),
+  };
+}
+
+/** An answer may change with the next request: a cache asks again each time. */
+const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'private, no-cache' };
+const EMPTY_HEADERS = { 'Cache-Control': 'private, no-cache' };
+
+const respond = ({ status, body, headers }: Reply): Response =>
+  body === undefined
+    ? new Response(null, { status, headers: { ...EMPTY_HEADERS, ...headers } })
+    : new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } });

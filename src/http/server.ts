@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { getRequestListener, RequestError } from '@hono/node-server';
+import { Refusal } from '#domain/errors.ts';
+import type { Service } from '#service/service.ts';
+import type { Log } from '#telemetry.ts';
+import { createApp } from './app.ts';
+import type { Exchange } from './exchange.ts';
+import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
+import { createAnswerProblem } from './problems.ts';
+
+export type HttpAddress = { readonly host: string; readonly port: number };
+
+export type HttpServer = {
+  /** Answers the address that is listened on: `port` 0 takes any free one. Rejects when it cannot be had. */
+  listen(address: HttpAddress): Promise<HttpAddress>;
+  /**
+   * Not ready, then no new connections; requests under way are answered, each as the last one of its connection; after `deadlineMs`
+   * whatever is left is cut. Memoised.
+   */
+  stop(options: { readonly deadlineMs: number }): Promise<void>;
+};
+
+export type HttpServerDeps = {
+  readonly service: Service;
+  readonly log: Log;
+  /** The base address in problem types and in the OpenAPI document; null: the one that is listened on. */
+  readonly publicUrl: string | null;
+  readonly isReady: IsReady;
+};
+
+/** Bounds on how slowly and how much a client may send before it is answered 408 or 431 and cut off. */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+  /** Longer than the idle time of the usual proxies, which would else send into a connection that is being closed. */
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16 * 1024,
+};
+
+const baseUrlOf = ({ host, port }: HttpAddress): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+export function createHttpServer({ service, log, publicUrl, isReady }: HttpServerDeps): HttpServer {
+  let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
+  let stopped: Promise<void> | null = null;
+  const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
+  const app = createApp({
+    service,
+    answerProblem,
+    isReady: () => stopped === null && isReady(),
+    publicUrl: () => baseUrl,
+  });
+  const server = createServer(LIMITS, dispatch);
+
+  /** Every request comes through here: it gets its id, the headers of every answer, and its line in the log. */
+  function dispatch(request: IncomingMessage, response: ServerResponse): void {
+    const exchange: Exchange = { id: randomUUID(), request, response, route: null, organizationId: null };
+    const startedAt = performance.now();
+    response.setHeader('X-Request-Id', exchange.id);
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    if (stopped !== null) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      if (stopped !== null) server.closeIdleConnections();
+      tell(exchange, performance.now() - startedAt);
+    });
+    // one listener a request costs a closure, and lets a request that has no valid URL be answered as what it is
+    const answer = getRequestListener((fetched) => app.fetch(fetched, exchange), {
+      hostname: 'localhost',
+      errorHandler: (error) => answerProblem(error instanceof RequestError ? invalidTarget(error) : error, exchange),
+    });
+    answer(request, response).catch((error: unknown) => {
+      log.error({ requestId: exchange.id, err: error }, 'a request could not be answered');
+      response.destroy();
+    });
+  }
+
+  /** The route's template and not the address: what a client writes there does not get into the log. */
+  function tell({ id, request, response, route, organizationId }: Exchange, ms: number): void {
+    const line = {
+      requestId: id,
+      method: request.method,
+      route,
+      status: response.statusCode,
+      ms: Math.round(ms * 10) / 10,
+      organizationId,
+    };
+    if (!response.writableFinished) log.info(line, 'request abandoned by its client');
+    else if (route === HEALTH_PATH || route === READY_PATH) log.debug(line, 'request');
+    else log.info(line, 'request');
+  }
+
+  async function stop(deadlineMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
+    const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
+    await closed;
+    clearTimeout(deadline);
+  }
+
+  return {
+    async listen({ host, port }) {
+      server.listen(port, host);
+      await once(server, 'listening'); // rejects by the event 'error'
+      const address = server.address();
+      const bound = { host, port: typeof address === 'object' && address !== null ? address.port : port };
+      if (baseUrl === '') baseUrl = baseUrlOf(bound);
+      return bound;
+    },
+    stop({ deadlineMs }) {
+      stopped ??= stop(deadlineMs);
+      return stopped;
+    },
+  };
+}
+
+const invalidTarget = (cause: RequestError): Refusal =>
+  new Refusal(
+    'invalid_request',
+    'The request has no valid address.',
+    { errors: [{ detail: 'must be a host name or address', header: 'Host' }] },
+    { cause },
+  );
