@@ -160,11 +160,8 @@ test('more pages and findings than one read or write takes are all checked, told
 test('other work of the thread goes on between the chunks', async () => {
   const world = await openWorld();
   const run = await world.running();
-  await fetched(
-    world,
-    run,
-    Array.from({ length: 400 }, (_, seq) => page(seq, { facts: facts({ title: '' }) })),
-  );
+  const pages = Array.from({ length: 400 }, (_, seq) => page(seq, { facts: facts({ title: `Title ${seq}` }) }));
+  await fetched(world, run, pages); // no findings: a write would be a pause of itself
   let turns = 0;
   let counting = setImmediate(function count() {
     turns++;
