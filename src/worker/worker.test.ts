@@ -1,6 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createAnalyze } from '#analysis/create-analyze.ts';
+import { RULES } from '#analysis/registry.ts';
+import { createLocalBus } from '#bus/local.ts';
+import type { LeaseToken } from '#domain/ids.ts';
+import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import { answered, claimNext } from '#store/contract/world.ts';
-import { COMPLETED, openWorkerWorld, type WorkerWorld } from './fixtures/worker-world.ts';
+import { createLog } from '#telemetry.ts';
+import { openCrawlWorld } from '../../test/fixtures/crawl-world.ts';
+import { page, startSite } from '../../test/fixtures/site.ts';
+import { arrivals, COMPLETED, openWorkerWorld, type WorkerWorld } from './fixtures/worker-world.ts';
+import { systemTimers } from './timers.ts';
+import { createWorker } from './worker.ts';
 
 const worlds: WorkerWorld[] = [];
 afterEach(async () => {
@@ -83,6 +94,49 @@ describe('a worker', () => {
     other.end({ endReason: 'seed_unreachable', error: 'Could not connect to example.com.' });
     expect(await world.ended(withPages.id)).toMatchObject({ endReason: 'quota_exhausted', findingsCount: 1 });
     expect(await world.ended(without.id)).toMatchObject({ endReason: 'seed_unreachable', findingsCount: null });
+  });
+});
+
+describe('a worker with the real crawler', () => {
+  it('takes a site from queued to done, with its findings', async () => {
+    const site = await startSite({
+      '/': page('Home', ['/shop', '/gone', '/twin', '/nameless']),
+      '/shop': page('Shop', ['/gone']),
+      '/twin': page('Shop'),
+      '/nameless': '<!doctype html><p>No title here.</p>',
+    });
+    const world = await openCrawlWorld();
+    const log = createLog('silent', { write() {} });
+    const ended = arrivals<Snapshot>();
+    const { store, crawler, tenant } = world;
+    const worker = createWorker({
+      store,
+      bus: createLocalBus({ log }),
+      runCrawl: crawler,
+      analyze: createAnalyze({ store, rules: RULES }),
+      publish: (snapshot) => isFinal(snapshot) && ended.push(snapshot),
+      newToken: () => randomUUID() as LeaseToken,
+      settings: { crawls: 1, leaseMs: 30_000, stopMs: 5_000 },
+      timers: systemTimers,
+      log,
+    });
+    try {
+      const { hostname, host } = new URL(site.origin);
+      const { id, organizationId } = await tenant.start({ url: `${site.origin}/`, host: hostname, authority: host });
+      worker.start();
+      expect(await ended.next()).toMatchObject({ id, state: 'done', counters: { fetched: 5 }, findingsCount: 4 });
+      const findings = answered(await store.listFindings(organizationId, id, { limit: 100 }));
+      expect(findings.map(({ rule, url }) => [rule, url && new URL(url).pathname]).sort()).toEqual([
+        ['http.client_error', '/gone'],
+        ['link.broken_internal', '/gone'],
+        ['title.duplicate', null],
+        ['title.missing', '/nameless'],
+      ]);
+    } finally {
+      await worker.stop();
+      await world.close();
+      await site.close();
+    }
   });
 });
 
