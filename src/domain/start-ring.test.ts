@@ -24,7 +24,7 @@ describe('the ring of starts', () => {
       const accepted: number[] = [];
       let ring = emptyRing();
       let now = NOW;
-      for (let attempt = 0; attempt < 5_000; attempt++) {
+      for (let attempt = 0; attempt < 2_000; attempt++) {
         // bursts within one millisecond, short waits, and now and then a long one
         now += random() < 0.3 ? 0 : Math.floor(random() ** 4 * START_WINDOW_MS * 1.5);
         const inWindow = accepted.filter((time) => time > now - START_WINDOW_MS).length;
@@ -40,7 +40,7 @@ describe('the ring of starts', () => {
         ring = take(ring, now);
         accepted.push(now);
       }
-      expect(accepted.length).toBeGreaterThan(1_000);
+      expect(accepted.length).toBeGreaterThan(400);
       for (let index = STARTS_PER_WINDOW; index < accepted.length; index++)
         expect((accepted[index] ?? 0) - (accepted[index - STARTS_PER_WINDOW] ?? 0)).toBeGreaterThanOrEqual(START_WINDOW_MS);
     },
