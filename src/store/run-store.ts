@@ -26,7 +26,7 @@ export type Heartbeat = { readonly cancelRequested: boolean; readonly leasesOnAu
 
 /**
  * `granted` is the hold's total; `used` what of it is charged already. The total may be the one that the crawl knows: nothing is free,
- * but it holds unused pages itself (under way, or the answer to an earlier grant was lost). It grows by nothing else; ask again later.
+ * but it holds unused pages itself (under way, or the answer to an earlier grant was lost). Then ask again later, not at once.
  */
 export type Grant =
   | { readonly kind: 'granted'; readonly granted: number; readonly used: number }
