@@ -6,6 +6,7 @@ import { Refusal } from '#domain/errors.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { createApp } from './app.ts';
+import { baseUrlOf } from './base-url.ts';
 import type { Exchange } from './exchange.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { createAnswerProblem } from './problems.ts';
@@ -39,8 +40,6 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 * 1024,
 };
-
-const baseUrlOf = ({ host, port }: HttpAddress): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export function createHttpServer({ service, log, publicUrl, isReady }: HttpServerDeps): HttpServer {
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
