@@ -181,6 +181,15 @@ describe('the stop', () => {
     await site.close();
   });
 
+  it('also comes by a SIGTERM to npm, which must not leave the service behind', async () => {
+    using dataDir = tempDataDir();
+    await using server = await startServer(dataDir.path, {}, ['npm', 'start']);
+    server.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.output.stderr).toContain('"msg":"stopped"');
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  });
+
   it('is cut short by a second signal', { timeout: 60_000 }, async () => {
     const site = await startSite({ '/': () => {} });
     using dataDir = tempDataDir();
