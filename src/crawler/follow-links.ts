@@ -21,7 +21,7 @@ export type LinkFollower = {
 };
 
 type Deps = {
-  readonly frontier: Pick<Frontier, 'seqOf' | 'discover' | 'isTruncated'>;
+  readonly frontier: Pick<Frontier, 'seqOf' | 'discover' | 'isFull'>;
   readonly batcher: Pick<Batcher, 'discovered' | 'truncated'>;
   /** The authorities whose URLs are pages of the crawl. */
   readonly scope: ReadonlySet<string>;
@@ -62,6 +62,11 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
   }
 
   async function discover(url: URL, from: Pick<DiscoveredPage, 'depth' | 'foundOn' | 'redirects'>): Promise<number | null> {
+    // A robots.txt of many rules takes a while to ask: not for URLs that are dropped whatever it says.
+    if (frontier.isFull() && frontier.seqOf(url.href) === undefined) {
+      batcher.truncated();
+      return null;
+    }
     const known = robotsOf(url.origin);
     const robots = known instanceof Promise ? await known : known;
     const verdict = robots.check(url.pathname + url.search);
@@ -87,7 +92,6 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
     let othersLength = 0;
     let linksTruncated = truncated;
     let began = performance.now();
-    let count = 0;
     const memory = memoryOf(base);
     const keep = (target: number | string): void => {
       const isKnown = typeof target === 'number' ? links.has(target) : others.has(target);
@@ -102,7 +106,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
     };
 
     for (const [reference, refused] of references) {
-      if ((++count & 63) === 0 && performance.now() - began > SLICE_MS) {
+      if (performance.now() - began > SLICE_MS) {
         await yieldToOthers();
         began = performance.now();
       }
