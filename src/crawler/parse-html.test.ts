@@ -24,6 +24,12 @@ describe('references', () => {
   it('have their character references decoded', async () => {
     expect(await references('<a href="?a=1&amp;b=2">x</a>')).toEqual([['?a=1&b=2', false]]);
   });
+  // A parser that is told of attributes one by one took a tag for complete that the end of a cut page had broken off.
+  it('do not come from a tag that the end of the page breaks off', async () => {
+    expect(await references('<a href="whole">x</a><a href="cut" class="y')).toEqual([['whole', false]]);
+    expect(await references('<a href="whole">x</a><a href="cut" ')).toEqual([['whole', false]]);
+    expect(await references('<p><a href="whole">x')).toEqual([['whole', false]]);
+  });
   it('are relative to the first usable base element', async () => {
     expect((await parse('<base href="mailto:a"><base href="/base/"><base href="/other/"><a href=x>')).base.href).toBe(
       'https://example.com/base/',
