@@ -61,7 +61,7 @@ function locationOf(headers: Headers): string | null {
 }
 
 /** RFC 9110 §10.2.3: seconds, or a date. */
-export function parseRetryAfter(value: string | null, now: EpochMs): number | null {
+function parseRetryAfter(value: string | null, now: EpochMs): number | null {
   if (value === null) return null;
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
