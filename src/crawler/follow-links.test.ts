@@ -61,6 +61,22 @@ describe('following links', () => {
     expect(turns).toBeGreaterThan(15);
   });
 
+  // A hundred thousand of them were remembered, however long: a few such sites at once were the end of the crawler thread.
+  it('remembers long references within bounds', async () => {
+    const follower = open();
+    const visit = async (index: number): Promise<void> => {
+      const url = new URL(`https://site.example/${index}`);
+      const links = Array.from({ length: 2_000 }, (_, at) => `<a href="//other.example/${index}-${at}${'x'.repeat(1_950)}">x</a>`);
+      await follower.follow(entryOf(url, index), url, await parseHtml(links.join(''), url));
+    };
+    await visit(0);
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 1; index <= 20; index++) await visit(index);
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(30_000_000);
+  });
+
   // The references that are remembered over pages were cut out of the pages, and kept each page's whole HTML in memory: a crawl of
   // 529 pages held 88 MB that nobody used.
   it('keeps no page in memory', async () => {

@@ -32,8 +32,10 @@ type Deps = {
 
 /** URLs outside the crawl that one page's result may hold, in characters, so that it always fits a batch. */
 const MAX_OTHER_LENGTH = 400_000;
-/** References that are remembered over pages; most links of a site are the same on each page of a directory. */
-const MAX_REMEMBERED = 100_000;
+/** Characters of references that are remembered over pages; most links of a site are the same on each page of a directory. */
+const MAX_REMEMBERED = 8_000_000;
+/** What an entry takes beside its texts, in characters. */
+const ENTRY_SIZE = 64;
 /** Work goes on at most this long before others of the thread get their turn, in milliseconds. */
 const SLICE_MS = 20;
 
@@ -142,7 +144,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
       if (final !== null) keep(final);
       if (portable) {
         memory.set(ownText(reference), final);
-        rememberedSize++;
+        rememberedSize += ENTRY_SIZE + reference.length + (typeof final === 'string' ? final.length : 0);
       }
     }
     return { links: [...links], otherLinks: [...others], linksTruncated };
