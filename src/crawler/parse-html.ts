@@ -34,6 +34,7 @@ const SLICE_LENGTH = 256 * 1024;
 const SLICE_MS = 20;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
 const CHARSET = /;\s*charset\s*=\s*"?\s*([^\s";]+)/i;
+const UTF8_LABEL = /^utf-?8$/i;
 const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
 
 export const isHtml = (contentType: string | null): boolean => contentType === null || HTML.test(contentType);
@@ -44,6 +45,8 @@ export const looksLikeHtml = (start: Buffer): boolean => HTML_START.test(start.t
 /** A body as text: by its BOM, the header, a meta element, else UTF-8 if it is valid, else windows-1252. */
 export function decodeText(body: Buffer, contentType: string | null): string {
   const label = CHARSET.exec(contentType ?? '')?.[1];
+  // The usual case needs no look into the body but for the BOM of another encoding, which is no UTF-8.
+  if (label !== undefined && UTF8_LABEL.test(label) && (body[0] ?? 0) < 0xfe) return new TextDecoder().decode(body);
   const encoding = getEncoding(body, {
     defaultEncoding: isUtf8(body) ? 'utf-8' : 'windows-1252',
     ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
