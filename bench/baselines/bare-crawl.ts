@@ -172,11 +172,12 @@ function crawl(): Promise<void> {
 }
 
 const idleKiB = await memory('VmRSS');
+const cpuBefore = process.cpuUsage();
 const began = performance.now();
 discover(start, 0);
 await crawl();
 const seconds = (performance.now() - began) / 1000;
-const { user, system } = process.cpuUsage();
+const { user, system } = process.cpuUsage(cpuBefore);
 const result: BareCrawlResult = {
   fetched,
   failed,

@@ -24,10 +24,13 @@ export type Claim = {
 
 export type Heartbeat = { readonly cancelRequested: boolean; readonly leasesOnAuthority: number };
 
-/** `granted` is the hold's new total; `used` what of it is charged already. */
+/**
+ * `granted` is the hold's total; `used` what of it is charged already. The total may be the one that the crawl knows: nothing is free,
+ * but it holds unused pages itself (under way, or the answer to an earlier grant was lost). It grows by nothing else; ask again later.
+ */
 export type Grant =
   | { readonly kind: 'granted'; readonly granted: number; readonly used: number }
-  /** Nothing is free now, but other crawls hold pages that they may give back: ask again later. */
+  /** Nothing is free now, the crawl has used its own, but others hold pages that they may give back: ask again later. */
   | { readonly kind: 'wait' }
   /** Nothing is free, and nobody holds an unused page. */
   | { readonly kind: 'exhausted' };

@@ -35,26 +35,36 @@ export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worke
   const { store, bus, timers, log } = deps;
   const runs = new Set<Run>();
   let token = newToken();
+  /** When a claim was first asked for under `token`; null when none is in doubt. */
+  let askedAt: number | null = null;
   let stopping = false;
   let stopped: Promise<void> | null = null;
   let listening: Promise<() => void> | null = null;
 
+  function renewToken(): void {
+    token = newToken();
+    askedAt = null;
+  }
+
   async function claimOne(): Promise<number> {
     if (runs.size >= settings.crawls) return POLL_MS;
-    const leasedAt = timers.now();
-    const claim = await store.claim(token, settings.leaseMs); // a failed call is repeated under its token
+    // a failed call may have claimed a crawl: repeated under its token it answers that one, with what is left of its lease
+    if (askedAt !== null && timers.now() - askedAt > settings.leaseMs / 2) renewToken();
+    const leasedAt = askedAt ?? timers.now();
+    askedAt = leasedAt;
+    const claim = await store.claim(token, settings.leaseMs);
+    renewToken();
     if (claim === null) return POLL_MS;
-    token = newToken();
     if (stopping) {
       await store.release(claim.snapshot.id, claim.token);
       return POLL_MS;
     }
     const run = startRun({ ...deps, leaseMs: settings.leaseMs }, claim, leasedAt);
     runs.add(run);
-    run.done.then(() => {
+    void run.done.then(() => {
       runs.delete(run);
       loop.wake();
-    }, log.error);
+    });
     return 0;
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Retention, Store, StoredRobots } from '#store/store.ts';
 import { COMPLETED, finding } from './analysis.ts';
 import type { StoreHarness } from './harness.ts';
-import { fetchPages } from './pages.ts';
+import { fetchPages, thisMonth } from './pages.ts';
 import { claimNext, inWorld, newCrawl, newToken, relayAll } from './world.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
@@ -93,15 +93,15 @@ export function keepingTests(harness: StoreHarness): void {
     );
 
     test(
-      'removes closed holds a day after their crawl ended, without touching what was charged',
+      'that removes the holds of crawls that ended leaves what was charged, and nothing reserved',
       inWorld(harness, async ({ store, running, ageRecords }) => {
         const { tenant, id, token } = await running();
         await fetchPages(store, id, token, 4);
         await store.finish(id, token, COMPLETED, 0);
-        await ageRecords(DAY - 60_000);
-        expect(await store.sweep({ ...RETENTION, idempotencyMs: 365 * DAY })).toBe(0);
-        await ageRecords(60_001);
-        expect(await store.sweep({ ...RETENTION, idempotencyMs: 365 * DAY })).toBe(1);
+        await ageRecords(DAY + 1);
+        await sweepAll(store);
+        expect(await store.getUsage(tenant.organizationId)).toMatchObject({ used: 4, reserved: 0 });
+        expect(await store.grantQuota(id, token, thisMonth(), 10)).toBe('lost');
         expect(await store.getUsage(tenant.organizationId)).toMatchObject({ used: 4, reserved: 0 });
       }),
     );

@@ -3,6 +3,7 @@ import { accountTests } from './accounts.ts';
 import { analysisTests } from './analysis.ts';
 import { claimTests } from './claims.ts';
 import { commitTests } from './commits.ts';
+import { crashTests } from './crash.ts';
 import { endingTests } from './endings.ts';
 import { eventTests } from './events.ts';
 import { exclusionTests } from './exclusion.ts';
@@ -28,5 +29,6 @@ export function storeContract(name: string, harness: StoreHarness): void {
     eventTests(harness);
     keepingTests(harness);
     exclusionTests(harness);
+    crashTests(harness);
   });
 }

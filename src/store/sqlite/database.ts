@@ -2,12 +2,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { MIGRATIONS } from './schema.ts';
 
 const SQLITE_BUSY = 5;
+/** Out of memory, read-only, I/O error, full, cannot open. */
+const OUTSIDE_CAUSES = new Set([7, 8, 10, 13, 14]);
 /** The primary result code is the low byte of SQLite's extended one. */
 const resultCode = (error: unknown): number =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0;
 
 /** Whether another connection holds the lock that was needed: trying again later makes sense. */
 export const isBusy = (error: unknown): boolean => resultCode(error) === SQLITE_BUSY;
+
+/** Whether the machine, not the statement, is at fault: a full disk, an I/O error. */
+export const isOutsideCause = (error: unknown): boolean => OUTSIDE_CAUSES.has(resultCode(error));
 
 /** A connection that never waits inside SQLite: a busy database is an error at once, and whoever sees it retries by timer. */
 export const openFile = (path: string): DatabaseSync => new DatabaseSync(path, { timeout: 0 });

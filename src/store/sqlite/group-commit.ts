@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { unavailable } from '#domain/errors.ts';
 import { isBusy } from './database.ts';
-import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, stillBusy } from './retry.ts';
+import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, stillBusy, told } from './retry.ts';
 
 /** The most writes of one transaction: bounds how long the first of them waits for the others. */
 const MAX_GROUP = 256;
@@ -63,7 +63,7 @@ export function createGroupCommit(db: DatabaseSync): GroupCommit {
       // A full disk or a failed write rolls the whole transaction back by itself: then it has failed for all.
       if (!db.isTransaction) throw error;
       db.exec('rollback to write; release write');
-      return { error };
+      return { error: told(error) };
     }
   }
 
