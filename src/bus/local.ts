@@ -42,7 +42,9 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
 
   function tell(snapshot: Snapshot): void {
     for (const topic of topicsOf(snapshot)) {
-      for (const listener of [...(topics.get(nameOf(topic)) ?? [])]) call(() => listener(snapshot));
+      const listeners = topics.get(nameOf(topic)) ?? new Set();
+      // one that another listener has just unsubscribed is not called any more
+      for (const listener of [...listeners]) if (listeners.has(listener)) call(() => listener(snapshot));
     }
   }
 
@@ -69,6 +71,7 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
       return () => gapListeners.delete(entry);
     },
     attach(port) {
+      if (closed) port.close();
       const onMessage = (snapshot: Snapshot) => {
         if (!closed) tell(snapshot);
       };
@@ -87,6 +90,7 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
     },
     async close() {
       closed = true;
+      for (const listeners of topics.values()) listeners.clear();
       topics.clear();
       gapListeners.clear();
       for (const port of [...ports]) port.close();

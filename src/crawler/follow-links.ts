@@ -37,6 +37,9 @@ const MAX_REMEMBERED = 100_000;
 /** Work goes on at most this long before others of the thread get their turn, in milliseconds. */
 const SLICE_MS = 20;
 
+/** The same text in memory of its own: what a parser cuts out of a page keeps that whole page alive for as long as it is kept. */
+const ownText = (text: string): string => ` ${text}`.slice(1);
+
 const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** What a reference without a leading `?` resolves against, and all that it depends on: the address up to its last slash. */
@@ -134,7 +137,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
       if (final === undefined) continue;
       if (final !== null) keep(final);
       if (portable) {
-        memory.set(reference, final);
+        memory.set(ownText(reference), final);
         rememberedSize++;
       }
     }

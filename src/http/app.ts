@@ -6,6 +6,7 @@ import type { ExchangeEnv } from './exchange.ts';
 import { answerAlive, createAnswerReady, HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { isErrorCode, problemPage } from './problem-texts.ts';
 import type { AnswerProblem } from './problems.ts';
+import { type Reply, respond } from './reply.ts';
 import { allowedMethods } from './rest/allowed-methods.ts';
 import { mountRest } from './rest/mount.ts';
 import { openApiDocument } from './rest/openapi.ts';
@@ -17,39 +18,32 @@ type Deps = {
   readonly publicUrl: () => string;
 };
 
-type OpenRoute = { readonly path: string; readonly answer: (c: Context<ExchangeEnv>) => Response | Promise<Response> };
-
-const html = (text: string): Response =>
-  new Response(text, {
-    headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'" },
-  });
+/** An address that needs no key; `name` is the last part of its path. */
+type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
 export function createApp({ service, answerProblem, isReady, publicUrl }: Deps): Hono<ExchangeEnv> {
-  const answerReady = createAnswerReady(isReady);
   const open: readonly OpenRoute[] = [
-    { path: HEALTH_PATH, answer: (c) => answerAlive(c.env) },
-    { path: READY_PATH, answer: (c) => answerReady(c.env) },
-    { path: '/openapi.json', answer: () => Response.json(openApiDocument({ publicUrl: publicUrl() })) },
+    { path: HEALTH_PATH, answer: answerAlive },
+    { path: READY_PATH, answer: createAnswerReady(isReady) },
+    { path: '/openapi.json', answer: createAnswerOpenApi(publicUrl) },
     { path: DOCS_PATH, answer: answerDocsPage },
-    { path: `${DOCS_PATH}/{file}`, answer: (c) => answerDocsFile(c.req.param('file') ?? '') },
-    { path: '/problems/{code}', answer: (c) => answerProblemPage(c.req.param('code') ?? '') },
+    { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
+    { path: '/problems/{name}', answer: answerProblemPage },
   ];
+  const routes = open.map(({ path }) => ({ method: 'get', path }));
 
   const app = new Hono<ExchangeEnv>();
   for (const { path, answer } of open) {
-    app.get(path.replace(/\{(\w+)\}/, ':$1'), (c) => {
+    app.get(path.replace('{name}', ':name'), async (c: Context<ExchangeEnv>) => {
       c.env.route = path;
-      return answer(c);
+      return respond(await answer(c.req.param('name') ?? ''), c.env);
     });
   }
   const refuseCall = mountRest(app, { service, answerProblem });
   app.notFound((c) => {
     if (c.req.path === '/v1' || c.req.path.startsWith('/v1/')) return refuseCall(c);
-    const allow = allowedMethods(
-      open.map(({ path }) => ({ method: 'get', path })),
-      c.req.path,
-    );
+    const allow = allowedMethods(routes, c.req.path);
     if (allow.length === 0) return answerProblem(notFound(), c.env);
     return answerProblem(new Refusal('method_not_allowed', `${c.env.request.method} is not known here.`, { allow }), c.env);
   });
@@ -57,7 +51,17 @@ export function createApp({ service, answerProblem, isReady, publicUrl }: Deps):
   return app;
 }
 
-function answerProblemPage(code: string): Response {
+/** Made at the first request: the base address may depend on the port. */
+function createAnswerOpenApi(publicUrl: () => string): () => Reply {
+  let body: string | null = null;
+  return () => {
+    body ??= JSON.stringify(openApiDocument({ publicUrl: publicUrl() }));
+    return { status: 200, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' }, body };
+  };
+}
+
+function answerProblemPage(code: string): Reply {
   if (!isErrorCode(code)) throw notFound();
-  return html(problemPage(code));
+  const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'" };
+  return { status: 200, headers, body: problemPage(code) };
 }

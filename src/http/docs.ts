@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { notFound } from '#domain/errors.ts';
+import type { Reply } from './reply.ts';
 
 /** Everything from here, and nothing from elsewhere; Swagger UI writes style attributes and draws its icons from data URLs. */
 const CONTENT_SECURITY_POLICY = [
@@ -52,21 +53,22 @@ const PACKAGE_FILES: Readonly<Record<string, string>> = {
 
 export const DOCS_PATH = '/docs';
 
-export const answerDocsPage = (): Response =>
-  new Response(PAGE, {
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Cache-Control': 'no-cache',
-      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-    },
-  });
+export const answerDocsPage = (): Reply => ({
+  status: 200,
+  headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-cache', 'Content-Security-Policy': CONTENT_SECURITY_POLICY },
+  body: PAGE,
+});
 
 /** A file of the page. Throws `not_found` for any other name. */
-export async function answerDocsFile(name: string): Promise<Response> {
-  const headers = { 'Cache-Control': 'public, max-age=3600' };
-  if (name === 'start.js') return new Response(START, { headers: { ...headers, 'Content-Type': JAVASCRIPT } });
+export async function answerDocsFile(name: string): Promise<Reply> {
+  const file = (type: string, body: Reply['body']): Reply => ({
+    status: 200,
+    headers: { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' },
+    body,
+  });
+  if (name === 'start.js') return file(JAVASCRIPT, START);
   const type = Object.hasOwn(PACKAGE_FILES, name) ? PACKAGE_FILES[name] : undefined;
   if (type === undefined) throw notFound();
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  return new Response(await readFile(join(folder, name)), { headers: { ...headers, 'Content-Type': type } });
+  return file(type, await readFile(join(folder, name)));
 }

@@ -7,6 +7,8 @@ export type Exchange = {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The headers that the answer will have whatever it is: the request id, security, and what is left of the limit. */
+  readonly headers: Record<string, string>;
   /** The template of the route that answers, such as `/v1/crawls/{id}`; null until one was found. */
   route: string | null;
   /** Null until the caller is known. */

@@ -1,5 +1,5 @@
 import { UNAVAILABLE_RETRY_MS } from '#domain/errors.ts';
-import type { Exchange } from './exchange.ts';
+import type { Reply } from './reply.ts';
 
 /** Whether requests can be answered now; what it throws means no. */
 export type IsReady = () => boolean | Promise<boolean>;
@@ -7,16 +7,17 @@ export type IsReady = () => boolean | Promise<boolean>;
 export const HEALTH_PATH = '/healthz';
 export const READY_PATH = '/readyz';
 
-export type AnswerHealth = (exchange: Exchange) => Promise<Response>;
-
-const plain = (text: string, status: number, headers: Record<string, string> = {}): Response =>
-  new Response(`${text}\n`, { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store', ...headers } });
+const plain = (text: string, status: number, headers: Record<string, string> = {}): Reply => ({
+  status,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store', ...headers },
+  body: `${text}\n`,
+});
 
 /** 200 for as long as the process can answer at all. */
-export const answerAlive: AnswerHealth = async () => plain('ok', 200);
+export const answerAlive = (): Reply => plain('ok', 200);
 
 /** 200 or 503, with no detail: whoever asks needs no key. */
-export function createAnswerReady(isReady: IsReady): AnswerHealth {
+export function createAnswerReady(isReady: IsReady): () => Promise<Reply> {
   return async () => {
     let ready = false;
     try {

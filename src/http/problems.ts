@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode, Refusal, type Violation } from '#domain/errors.ts';
 import type { Log } from '#telemetry.ts';
 import type { Exchange } from './exchange.ts';
+import { respond } from './reply.ts';
 
 /** The body of an error answer: RFC 9457, and the members `code`, `errors` and `resetsAt`. */
 export type Problem = {
@@ -49,7 +50,8 @@ export function createAnswerProblem({ log, publicUrl }: Deps): AnswerProblem {
       ...(facts.errors !== undefined && { errors: facts.errors }),
       ...(facts.resetsAt !== undefined && { resetsAt: new Date(facts.resetsAt).toISOString() }),
     };
-    return new Response(JSON.stringify(problem), { status, headers: { 'Content-Type': PROBLEM_TYPE, ...headersOf(code, facts) } });
+    const headers = { 'Content-Type': PROBLEM_TYPE, ...headersOf(code, facts) };
+    return respond({ status, headers, body: JSON.stringify(problem) }, exchange);
   };
 }
 

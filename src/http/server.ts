@@ -56,10 +56,10 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
 
   /** Every request comes through here: it gets its id, the headers of every answer, and its line in the log. */
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
-    const exchange: Exchange = { id: randomUUID(), request, response, route: null, organizationId: null };
+    const id = randomUUID();
+    const headers = { 'X-Request-Id': id, 'X-Content-Type-Options': 'nosniff' };
+    const exchange: Exchange = { id, request, response, headers, route: null, organizationId: null };
     const startedAt = performance.now();
-    response.setHeader('X-Request-Id', exchange.id);
-    response.setHeader('X-Content-Type-Options', 'nosniff');
     if (stopped !== null) response.shouldKeepAlive = false;
     response.once('close', () => {
       if (stopped !== null) server.closeIdleConnections();

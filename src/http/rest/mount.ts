@@ -6,10 +6,11 @@ import { requestsExceeded } from '#service/limit-requests.ts';
 import type { Service } from '#service/service.ts';
 import type { Exchange, ExchangeEnv } from '../exchange.ts';
 import type { AnswerProblem } from '../problems.ts';
+import { type Reply, respond } from '../reply.ts';
 import { allowedMethods } from './allowed-methods.ts';
-import type { Operation, OperationRequest, Reply } from './operation.ts';
+import type { Operation, OperationRequest, Outcome } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { type RateHeaders, requestsHeaders, startsHeaders } from './rate-headers.ts';
+import { requestsHeaders, startsHeaders } from './rate-headers.ts';
 import { readJson } from './read-body.ts';
 import { readBySchema, readQuery } from './violations.ts';
 
@@ -23,7 +24,10 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: De
   for (const operation of OPERATIONS) {
     const answer = (c: Context<ExchangeEnv>): Promise<Response> => {
       c.env.route = operation.path;
-      return answerCall(c.env, operation.limit, async (caller) => operation.run(service, await readRequest(c, operation), caller));
+      return answerCall(c.env, operation.limit, async (caller) => {
+        const body = operation.body === null ? undefined : readBySchema(operation.body, await readJson(c.env.request), 'body');
+        return operation.run(service, readRequest(c, operation, body), caller);
+      });
     };
     app.on(operation.method.toUpperCase(), operation.path.replace('{id}', ':id'), answer);
   }
@@ -35,13 +39,13 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: De
     });
 
   /** The frame of each call: who calls, whether they may call now, the answer, and the headers that tell of the limit. */
-  async function answerCall(exchange: Exchange, limit: Operation['limit'], run: (caller: Caller) => Promise<Reply>): Promise<Response> {
+  async function answerCall(exchange: Exchange, limit: Operation['limit'], run: (caller: Caller) => Promise<Outcome>): Promise<Response> {
     let caller: Caller | null = null;
     try {
       caller = await service.authenticate(secretOf(exchange));
       exchange.organizationId = caller.organizationId;
       if (limit === 'requests') await admit(exchange, caller);
-      return respond(await run(caller));
+      return respond(replyOf(await run(caller)), exchange);
     } catch (error) {
       if (limit === 'starts' && caller !== null) await tellStarts(exchange, caller);
       return answerProblem(error, exchange);
@@ -49,25 +53,19 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: De
   }
 
   async function admit(exchange: Exchange, caller: Caller): Promise<void> {
-    const counted = service.limitRequests(caller.keyId);
-    const allowance = counted instanceof Promise ? await counted : counted;
+    const allowance = await service.limitRequests(caller.keyId);
     if (allowance === null) return;
-    tell(exchange, requestsHeaders(allowance));
+    Object.assign(exchange.headers, requestsHeaders(allowance));
     if (!allowance.admitted) throw requestsExceeded(allowance);
   }
 
   async function tellStarts(exchange: Exchange, caller: Caller): Promise<void> {
     try {
-      tell(exchange, startsHeaders(await service.getStartAllowance(caller)));
+      Object.assign(exchange.headers, startsHeaders(await service.getStartAllowance(caller)));
     } catch {
       // the store does not answer: the refusal under way says so, and nothing is known of the allowance
     }
   }
-}
-
-function tell({ response }: Exchange, headers: RateHeaders): void {
-  response.setHeader('RateLimit-Policy', headers['RateLimit-Policy']);
-  response.setHeader('RateLimit', headers.RateLimit);
 }
 
 /** RFC 6750 §2.1; the scheme in any case. Throws `unauthorized`. */
@@ -77,13 +75,13 @@ function secretOf({ request }: Exchange): string {
   return secret;
 }
 
-async function readRequest(c: Context<ExchangeEnv>, operation: Operation): Promise<OperationRequest<Record<string, unknown>, unknown>> {
+function readRequest<Body>(c: Context<ExchangeEnv>, { query }: Operation, body: Body): OperationRequest<Record<string, unknown>, Body> {
   const { request } = c.env;
   const target = request.url ?? '';
   const mark = target.indexOf('?');
   return {
-    query: readQuery(operation.query, mark === -1 ? '' : target.slice(mark + 1)),
-    body: operation.body === null ? undefined : readBySchema(operation.body, await readJson(request), 'body'),
+    query: readQuery(query, mark === -1 ? '' : target.slice(mark + 1)),
+    body,
     crawlId() {
       const id = c.req.param('id') ?? '';
       if (!isUuid(id)) throw notFound();
@@ -94,10 +92,10 @@ async function readRequest(c: Context<ExchangeEnv>, operation: Operation): Promi
 }
 
 /** An answer may change with the next request: a cache asks again each time. */
-const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'private, no-cache' };
-const EMPTY_HEADERS = { 'Cache-Control': 'private, no-cache' };
+const CACHE = { 'Cache-Control': 'private, no-cache' };
+const JSON_HEADERS = { 'Content-Type': 'application/json', ...CACHE };
 
-const respond = ({ status, body, headers }: Reply): Response =>
+const replyOf = ({ status, body, headers }: Outcome): Reply =>
   body === undefined
-    ? new Response(null, { status, headers: { ...EMPTY_HEADERS, ...headers } })
-    : new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } });
+    ? { status, headers: { ...CACHE, ...headers }, body: null }
+    : { status, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) };

@@ -14,7 +14,8 @@ export type OperationRequest<Query, Body> = {
   readonly header: (name: string) => readonly string[];
 };
 
-export type Reply = {
+/** What an operation answers. */
+export type Outcome = {
   readonly status: number;
   /** Sent as JSON; absent: no body. */
   readonly body?: object;
@@ -50,7 +51,7 @@ type Definition<Query extends z.ZodObject, Body extends z.ZodType> = {
   /** Beside those that every operation may give. */
   readonly problems: readonly ErrorCode[];
   /** Written as a method, so that its parameters may be narrower than those of any `Operation`: the frame reads them by these very schemas. */
-  run(service: Service, request: OperationRequest<z.output<Query>, z.output<Body>>, caller: Caller): Promise<Reply>;
+  run(service: Service, request: OperationRequest<z.output<Query>, z.output<Body>>, caller: Caller): Promise<Outcome>;
 };
 
 /** A call of `/v1`: what is documented, what validates and what answers, in one place. */

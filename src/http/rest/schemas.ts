@@ -10,8 +10,11 @@ const EXAMPLE_ID = '5f0c1f4e-6f0a-4f5e-9f59-0a3c6f2f8a11';
 const id = (description: string) => z.string().openapi({ format: 'uuid', description, example: EXAMPLE_ID });
 const time = (description: string) => z.string().openapi({ format: 'date-time', description, example: '2026-11-21T03:05:26.537Z' });
 const count = (description: string) => z.number().openapi({ type: 'integer', minimum: 0, description, example: 42 });
-/** A whole number of any size in JSON; `int()` of zod refuses 1e20, which is to be clamped. */
-const whole = () => z.number().refine(Number.isInteger, 'must be a whole number');
+/** A whole number of any size: `int()` of zod refuses 1e20, which is to be clamped. */
+const whole = (least: number) => {
+  const accepts = (value: number): boolean => Number.isInteger(value) && value >= least;
+  return z.number().refine(accepts, `must be a whole number, at least ${least}`).openapi({ type: 'integer', minimum: least });
+};
 
 const state = z.enum(CRAWL_STATES).openapi({ description: '`done` and `failed` are final.', example: 'done' });
 const host = z.string().openapi({ description: 'The hostname without port, in punycode.', example: 'example.com' });
@@ -45,15 +48,11 @@ export const StartCrawlBody = z
       .min(1)
       .optional()
       .openapi({
-        type: 'integer',
-        minimum: 1,
         default: DEFAULT_MAX_URLS,
         description: `The most pages that are fetched; above ${MOST_MAX_URLS} it becomes ${MOST_MAX_URLS}.`,
         example: 500,
       }),
-    maxDepth: whole().min(0).optional().openapi({
-      type: 'integer',
-      minimum: 0,
+    maxDepth: whole(0).optional().openapi({
       default: DEFAULT_MAX_DEPTH,
       description: 'How many links away from the start page; 0 is the start page only.',
       example: 3,

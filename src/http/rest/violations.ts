@@ -49,22 +49,28 @@ const DETAILS: Readonly<Record<Place, string>> = {
   query: 'The query is not what this request takes.',
 };
 
-/** Reads `value` by `schema`. Throws `invalid_request` with every place that is wrong. */
-export function readBySchema<Schema extends z.ZodType>(schema: Schema, value: unknown, place: Place): z.output<Schema> {
+/** Reads `value` by `schema`. Throws `invalid_request` with `wrong` and every place that the schema refuses. */
+export function readBySchema<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: Place,
+  wrong: Violation[] = [],
+): z.output<Schema> {
   const read = schema.safeParse(value, { error: describeIssue });
-  if (read.success) return read.data;
-  throw new Refusal('invalid_request', DETAILS[place], { errors: violationsOf(read.error.issues, place) });
+  if (read.success && wrong.length === 0) return read.data;
+  const errors = [...wrong, ...violationsOf(read.error?.issues ?? [], place)];
+  throw new Refusal('invalid_request', DETAILS[place], { errors });
 }
 
 /** Reads a query string (without `?`): each parameter at most once. Throws `invalid_request`. */
 export function readQuery<Schema extends z.ZodType>(schema: Schema, query: string): z.output<Schema> {
-  const entries = [...new URLSearchParams(query)];
-  const once = new Set<string>();
+  if (query === '') return readBySchema(schema, {}, 'query');
+  const once = new Map<string, string>();
   const repeated = new Set<string>();
-  for (const [name] of entries) (once.has(name) ? repeated : once).add(name);
-  if (repeated.size > 0) {
-    const errors = [...repeated].map((parameter) => ({ detail: 'must be given once', parameter }));
-    throw new Refusal('invalid_request', DETAILS.query, { errors });
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (once.has(name)) repeated.add(name);
+    else once.set(name, value);
   }
-  return readBySchema(schema, Object.fromEntries(entries), 'query');
+  const wrong = [...repeated].map((parameter) => ({ detail: 'must be given once', parameter }));
+  return readBySchema(schema, Object.fromEntries(once), 'query', wrong);
 }

@@ -45,7 +45,7 @@ export function createCrawlSteps(sql: Sql, quota: QuotaWrites): CrawlSteps {
     change,
     push,
     end(crawl, at, { endReason, error }, findingsCount) {
-      quota.settle(crawl);
+      quota.settle(crawl, at);
       if (findingsCount === null) sql.run('delete from findings where crawl = ?', crawl.n);
       else sql.run('delete from findings where crawl = ? and run < ?', crawl.n, crawl.run);
       const state = stateOf(endReason);

@@ -22,7 +22,7 @@ export const openFile = (path: string): DatabaseSync => new DatabaseSync(path, {
  * error (see `isBusy`) with nothing done, and an `Error` when the file was written by a newer version.
  */
 export function prepareWriter(db: DatabaseSync): void {
-  db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma journal_size_limit = 67108864; pragma cache_size = -65536');
+  db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma journal_size_limit = 67108864; pragma cache_size = -16384');
   if (versionOf(db) === MIGRATIONS.length) return;
   db.exec('begin immediate');
   try {
@@ -39,7 +39,7 @@ export function prepareWriter(db: DatabaseSync): void {
 /** A reading connection to a database that `prepareWriter` has seen. */
 export const openReader = (path: string): DatabaseSync => {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 0 });
-  db.exec('pragma cache_size = -32768');
+  db.exec('pragma cache_size = -8192');
   return db;
 };
 

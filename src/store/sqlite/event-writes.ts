@@ -1,4 +1,5 @@
 import type { EpochMs } from '#domain/ids.ts';
+import { TOMBSTONE_MS } from '#domain/quota.ts';
 import type { EventStore } from '../event-store.ts';
 import type { Sql, Sync } from './sql.ts';
 
@@ -78,6 +79,12 @@ export function createEventWrites(sql: Sql, now: () => EpochMs): EventWrites {
           `delete from idempotency where (organization_id, key) in
            (select organization_id, key from idempotency indexed by idempotency_by_age where created_at < ? order by created_at limit ?)`,
           at - idempotencyMs,
+          SWEEP_STEP,
+        ) ||
+        sql.run(
+          `delete from holds where (crawl, month) in
+           (select crawl, month from holds indexed by holds_closed where closed_at <= ? and closed_at is not null order by closed_at limit ?)`,
+          at - TOMBSTONE_MS,
           SWEEP_STEP,
         ) ||
         sql.run(

@@ -1,5 +1,5 @@
 import type { Month, PageBatch } from '#domain/batch.ts';
-import type { OrganizationId } from '#domain/ids.ts';
+import type { EpochMs, OrganizationId } from '#domain/ids.ts';
 import { chunkOf, freeOf, type Hold } from '#domain/quota.ts';
 import type { Grant } from '../run-store.ts';
 import type { SnapshotRow } from './crawl-rows.ts';
@@ -9,7 +9,7 @@ type UsageRow = { used: number; reserved: number };
 
 /**
  * The quota's arithmetic on rows. `usage.reserved` is the sum of `granted − used` over the open holds of that month, kept by each
- * step here. A settled hold is removed at once: the lease is checked in the same transaction, so no late grant can leak.
+ * step here. The lease is checked in the same transaction, so that no late grant can leak into a settled hold.
  */
 export type QuotaWrites = {
   limitOf(organizationId: OrganizationId): number;
@@ -19,8 +19,8 @@ export type QuotaWrites = {
   grant(crawl: SnapshotRow, month: Month, wanted: number): Grant;
   /** Throws a `RangeError` when the crawl does not hold that many unused pages. */
   charge(crawl: SnapshotRow, charges: PageBatch['charges']): void;
-  /** Gives back what is unused. */
-  settle(crawl: SnapshotRow): void;
+  /** Closes the holds and gives back what is unused. */
+  settle(crawl: SnapshotRow, at: EpochMs): void;
 };
 
 export function createQuotaWrites(sql: Sql): QuotaWrites {
@@ -36,7 +36,7 @@ export function createQuotaWrites(sql: Sql): QuotaWrites {
   };
   const holdsOf = (crawl: number): Hold[] =>
     sql
-      .all<Hold>('select month, granted, used from holds where crawl = ? order by month', crawl)
+      .all<Hold>('select month, granted, used from holds where crawl = ? and closed_at is null order by month', crawl)
       .map(({ month, granted, used }) => ({ month, granted, used }));
 
   return {
@@ -47,7 +47,7 @@ export function createQuotaWrites(sql: Sql): QuotaWrites {
       const usage = usageOf(organizationId, month);
       const hold = holdsOf(n).find((one) => one.month === month) ?? { granted: 0, used: 0 };
       const chunk = chunkOf(freeOf({ limit: limitOf(organizationId), ...usage }), wanted);
-      // A crawl that still holds unused pages (the answer to its last grant was lost) is told of them.
+      // A crawl that still holds unused pages is told of them: the answer to its last grant may have been lost.
       if (chunk === 0 && wanted > 0 && hold.granted === hold.used) return { kind: usage.reserved > 0 ? 'wait' : 'exhausted' };
       if (chunk > 0) {
         sql.run(
@@ -80,12 +80,12 @@ export function createQuotaWrites(sql: Sql): QuotaWrites {
         );
       }
     },
-    settle({ n, organization_id: organizationId }) {
+    settle({ n, organization_id: organizationId }, at) {
       for (const { month, granted, used } of holdsOf(n)) {
         const text = 'update usage set reserved = reserved - ? where organization_id = ? and month = ?';
         sql.run(text, granted - used, organizationId, month);
       }
-      sql.run('delete from holds where crawl = ?', n);
+      sql.run('update holds set closed_at = ? where crawl = ? and closed_at is null', at, n);
     },
   };
 }

@@ -82,9 +82,10 @@ export const MIGRATIONS: readonly string[] = [
     primary key (organization_id, month)
   ) without rowid;
   create table holds (
-    crawl integer not null, month text not null, granted integer not null, used integer not null default 0,
+    crawl integer not null, month text not null, granted integer not null, used integer not null default 0, closed_at integer,
     primary key (crawl, month)
   ) without rowid;
+  create index holds_closed on holds (closed_at) where closed_at is not null;
 
   create table outbox (
     n integer primary key autoincrement, organization_id text not null, key text not null, type text not null,

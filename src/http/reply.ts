@@ -1,0 +1,15 @@
+import type { Exchange } from './exchange.ts';
+
+/** An answer before the headers that every answer has are added to it. */
+export type Reply = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+};
+
+/**
+ * The one place where answers are made. All headers go into one plain object: set on the node response one by one, they cost a
+ * tenth of the polling path.
+ */
+export const respond = ({ status, headers, body }: Reply, exchange: Exchange): Response =>
+  new Response(body, { status, headers: { ...exchange.headers, ...headers } });
