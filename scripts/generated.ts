@@ -1,6 +1,8 @@
 import { configDocs } from '../src/cli/config-docs.ts';
+import { printOpenApi } from '../src/cli/openapi.ts';
 
 /** Every file that is printed from code, by its path in the repository, and what it must contain. */
 export const GENERATED: Readonly<Record<string, () => string>> = {
   'docs/config.md': configDocs,
+  'openapi.json': () => printOpenApi('http://127.0.0.1:4000'),
 };

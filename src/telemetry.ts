@@ -27,3 +27,11 @@ export function createLog(level: LogLevel, destination: DestinationStream): Log 
   };
   return pino(options, destination);
 }
+
+/** The log of this process, or of one of its threads: on stderr, each line written whole before the call returns. */
+export function createStderrLog(level: LogLevel): Log {
+  const destination = pino.destination({ dest: 2, sync: true });
+  // A reader of the log that has gone, or a full disk behind it, must not take the service with it.
+  destination.on('error', () => {});
+  return createLog(level, destination);
+}

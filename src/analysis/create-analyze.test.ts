@@ -6,10 +6,10 @@ import { answered, claimNext, type Run, type World, worldOf } from '#store/contr
 import { sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
 import { createAnalyze } from './create-analyze.ts';
 import { createFindingWriter, MAX_FINDINGS_PER_RULE } from './finding-writer.ts';
+import { blocked, errorPage, facts, failed, page, redirected } from './fixtures/pages.ts';
 import { RULES } from './registry.ts';
 import { httpClientError } from './rules/http-client-error.ts';
 import { titleMissing } from './rules/title-missing.ts';
-import { blocked, errorPage, facts, failed, page, redirected } from './test-pages.ts';
 
 const worlds: World[] = [];
 afterEach(async () => {

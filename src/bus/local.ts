@@ -6,8 +6,8 @@ import type { Bus, Topic } from './bus.ts';
 /** The bus of one process: its threads each have one, joined by ports. */
 export type LocalBus = Bus & {
   /**
-   * Joins the bus at the other end of `port`: what is published here is told there, and the reverse. Answers how to part. When
-   * a port has closed and another is attached, what was published meanwhile is lost: a gap.
+   * Joins the bus at the other end of `port`: what is published here is told there, and the reverse, but nothing is passed on
+   * from one port to another. Answers how to part. Each port after the first is a gap: it replaces one that was lost.
    */
   attach(port: MessagePort): () => void;
 };
@@ -29,7 +29,7 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
   const topics = new Map<string, Set<Listener>>();
   const gapListeners = new Set<() => void>();
   const ports = new Set<MessagePort>();
-  let parted = false;
+  let joinedBefore = false;
   let closed = false;
 
   function call(act: () => void): void {
@@ -77,15 +77,14 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
       };
       const part = () => {
         if (!ports.delete(port)) return;
-        parted = true;
         port.off('message', onMessage);
         port.close();
       };
       ports.add(port);
       port.on('message', onMessage);
       port.once('close', part);
-      if (parted) for (const listener of [...gapListeners]) call(listener);
-      parted = false;
+      if (joinedBefore) for (const listener of [...gapListeners]) call(listener);
+      joinedBefore = true;
       return part;
     },
     async close() {

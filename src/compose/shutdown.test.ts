@@ -11,26 +11,26 @@ const open = () => {
 const never = new Promise<void>(() => {});
 
 describe('the stop', () => {
-  it('runs the steps one after the other, once', async () => {
+  it('runs the steps one after the other, the latest first, once', async () => {
     const { shutdown } = open();
     const done: string[] = [];
-    shutdown.add('first', 1_000, async () => {
+    shutdown.add('opened first', 1_000, () => void done.push('opened first'));
+    shutdown.add('opened last', 1_000, async () => {
       await new Promise((resolve) => setImmediate(resolve));
-      done.push('first');
+      done.push('opened last');
     });
-    shutdown.add('second', 1_000, () => void done.push('second'));
     await Promise.all([shutdown.run(), shutdown.run()]);
-    expect(done).toEqual(['first', 'second']);
+    expect(done).toEqual(['opened last', 'opened first']);
   });
 
   it('goes on after a step that failed, and logs it', async () => {
     const { shutdown, lines } = open();
     let closed = false;
-    shutdown.add('breaks', 1_000, () => {
-      throw new Error('broken');
-    });
     shutdown.add('closes', 1_000, () => {
       closed = true;
+    });
+    shutdown.add('breaks', 1_000, () => {
+      throw new Error('broken');
     });
     await shutdown.run();
     expect(closed).toBe(true);
@@ -64,7 +64,7 @@ describe('the stop', () => {
     const ended = shutdown.run();
     cut.abort();
     await ended;
-    expect(begun).toEqual(['one', 'two', 'three']);
+    expect(begun).toEqual(['three', 'two', 'one']);
     expect(lines.every((line) => line.includes('cut short'))).toBe(true);
   });
 });

@@ -3,7 +3,7 @@ import type { Log } from '#telemetry.ts';
 /** May take the signal to know when nobody waits for it any more. */
 export type StopStep = (over: AbortSignal) => Promise<void> | void;
 
-/** Ends what was started. The steps run in the order in which they were added; all of them, whatever becomes of one. */
+/** Ends what was started, the latest first: the steps run in the reverse of the order in which they were added; all of them, whatever becomes of one. */
 export type Shutdown = {
   /** Adds a step that is waited for at most `limitMs`. */
   add(name: string, limitMs: number, step: StopStep): void;
@@ -37,7 +37,7 @@ export function createShutdown(log: Log, cut: AbortSignal): Shutdown {
   }
 
   async function runAll(): Promise<void> {
-    for (const { name, limitMs, step } of steps) {
+    for (const { name, limitMs, step } of steps.toReversed()) {
       await runStep(limitMs, step).catch((error: unknown) => log.error({ step: name, err: error }, 'a step of the stop failed'));
     }
   }

@@ -21,9 +21,9 @@ function open({ limit, used, othersHold }: Script, holds: Hold[] = [], wanted = 
       const mine = granted.get(month) ?? 0;
       const free = organization.limit - organization.used - organization.othersHold - mine;
       const chunk = Math.min(100, Math.max(0, free), count);
-      if (chunk === 0) return { kind: organization.othersHold > 0 ? 'wait' : 'exhausted' };
+      if (chunk === 0 && mine <= fetched) return { kind: organization.othersHold > 0 ? 'wait' : 'exhausted' };
       granted.set(month, mine + chunk);
-      return { kind: 'granted', granted: mine + chunk, used: 0 };
+      return { kind: 'granted', granted: mine + chunk, used: fetched };
     },
     wanted: () => wanted - fetched,
     now: Date.now,
@@ -105,6 +105,16 @@ describe('the quota meter', () => {
     organization.othersHold = 4;
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await ticket).toEqual({ month: '2026-11' });
+  });
+
+  it('does not ask again at once while what is under way may still use up the last of the quota', async () => {
+    const { meter, asked } = open({ limit: 2, used: 0, othersHold: 0 });
+    const tickets = [await acquire(meter), await acquire(meter)];
+    const next = meter.acquire();
+    await vi.advanceTimersByTimeAsync(900);
+    expect(asked.length).toBeLessThanOrEqual(3);
+    for (const ticket of tickets) meter.release(ticket);
+    await expect(next).resolves.toMatchObject({ month: expect.any(String) });
   });
 
   it('goes on with what the crawl held before', async () => {

@@ -76,10 +76,12 @@ export function createQuotaMeter({ holds, grant, wanted, now, waitMs, signal, on
     grant(month, count).then(
       (answer) => {
         asking = false;
-        if (answer.kind === 'granted') accountOf(month).granted = answer.granted;
+        const account = accountOf(month);
+        // The store tells the same total again while unused pages of it are under way: only their end can bring more.
+        if (answer.kind === 'granted' && answer.granted > account.granted) account.granted = answer.granted;
         else {
           quietUntil = now() + waitMs;
-          if (answer.kind === 'exhausted' && accountOf(month).underWay === 0 && month === monthOf(now()))
+          if (answer.kind === 'exhausted' && account.underWay === 0 && month === monthOf(now()))
             for (const waiter of waiting.splice(0)) waiter.resolve('exhausted');
           clearTimeout(timer);
           timer = setTimeout(() => {

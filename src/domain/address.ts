@@ -8,10 +8,14 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** The address itself, with an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) told as the IPv4 address it stands for. */
 const unmapped = (address: string): Address => ipaddr.process(address);
 
-/** Reads `10.0.0.0/8` or a single address. Throws a `TypeError` that names `cidr` when it is neither. */
+/**
+ * Reads `10.0.0.0/8` or a single address; IPv4 only as four decimal numbers, because `010.0.0.0` means 8.0.0.0 to some and 10.0.0.0
+ * to others. Throws a `TypeError` that names `cidr` when it is neither.
+ */
 export function parseNetwork(cidr: string): Network {
   const text = cidr.includes('/') ? cidr : ipaddr.isValid(cidr) ? `${cidr}/${ipaddr.parse(cidr).kind() === 'ipv4' ? 32 : 128}` : cidr;
-  if (!ipaddr.isValidCIDR(text)) throw new TypeError(`"${cidr}" is not a network in CIDR form, such as 10.0.0.0/8`);
+  if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(text) && !ipaddr.IPv6.isValidCIDR(text))
+    throw new TypeError(`"${cidr}" is not a network in CIDR form, such as 10.0.0.0/8`);
   const [base, bits] = ipaddr.parseCIDR(text);
   return {
     cidr: text,

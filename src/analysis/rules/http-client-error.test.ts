@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blocked, errorPage, failed, page, redirected } from '../test-pages.ts';
+import { blocked, errorPage, failed, page, redirected } from '../fixtures/pages.ts';
 import { httpClientError } from './http-client-error.ts';
 
 test.each([400, 401, 403, 404, 410, 429, 499])('a page that answers %i is found, with its status', (status) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blocked, errorPage, failed, page, redirected } from '../test-pages.ts';
+import { blocked, errorPage, failed, page, redirected } from '../fixtures/pages.ts';
 import { httpNoResponse } from './http-no-response.ts';
 
 test('a page without a response is found, with the reason', () => {

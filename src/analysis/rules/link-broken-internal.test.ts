@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blocked, errorPage, failed, findingsOf, page, redirected } from '../test-pages.ts';
+import { blocked, errorPage, failed, findingsOf, page, redirected } from '../fixtures/pages.ts';
 import { linkBrokenInternal } from './link-broken-internal.ts';
 
 test('links to a page that answers 404 are one finding on that page, with the pages they are on', () => {

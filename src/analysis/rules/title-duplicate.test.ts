@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PageFacts } from '#domain/page.ts';
-import { errorPage, facts, findingsOf, page, redirected } from '../test-pages.ts';
+import { errorPage, facts, findingsOf, page, redirected } from '../fixtures/pages.ts';
 import { titleDuplicate } from './title-duplicate.ts';
 
 const titled = (seq: number, title: string, more: Partial<PageFacts> = {}) => page(seq, { facts: facts({ title, ...more }) });

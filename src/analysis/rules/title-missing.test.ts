@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blocked, errorPage, facts, failed, page, redirected } from '../test-pages.ts';
+import { blocked, errorPage, facts, failed, page, redirected } from '../fixtures/pages.ts';
 import { titleMissing } from './title-missing.ts';
 
 test('an HTML page that answers 200 without a title is found', () => {

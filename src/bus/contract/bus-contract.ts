@@ -192,6 +192,18 @@ export function busContract(name: string, { open, lossless }: BusHarness): void 
     );
 
     test(
+      'delivers what was published before it was closed',
+      joined(async ({ here, there }) => {
+        const crawl = snapshotOf();
+        const arrived = Promise.withResolvers<void>();
+        await here.subscribe(crawlOf(crawl), ({ version }) => version === 50 && arrived.resolve());
+        for (let version = 1; version <= 50; version++) await there.publish({ ...crawl, version });
+        await there.close();
+        await arrived.promise;
+      }),
+    );
+
+    test(
       'calls no listener once it is closed, refuses no publication, and closes once',
       joined(async ({ here, there }) => {
         const crawl = snapshotOf();

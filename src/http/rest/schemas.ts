@@ -44,8 +44,7 @@ export const StartCrawlBody = z
         'Where the crawl starts: an absolute http or https URL without credentials, at most 2,048 characters, not a non-public address.',
       example: 'https://example.com/',
     }),
-    maxUrls: whole()
-      .min(1)
+    maxUrls: whole(1)
       .optional()
       .openapi({
         default: DEFAULT_MAX_URLS,

@@ -1,0 +1,104 @@
+import { MessageChannel } from 'node:worker_threads';
+import { describeRule } from '#analysis/registry.ts';
+import { createLocalBus, type LocalBus } from '#bus/local.ts';
+import { parseNetwork } from '#domain/address.ts';
+import { createHttpServer, type HttpServer } from '#http/server.ts';
+import { createService } from '#service/service.ts';
+import { openSqliteStore, type SqliteStore } from '#store/sqlite/open.ts';
+import { createStderrLog } from '#telemetry.ts';
+import type { Config } from '../config.ts';
+import { createCrawlerHost, type ThreadStart } from './crawler-host.ts';
+import type { CrawlerThreadData } from './crawler-thread-data.ts';
+import { ensureDataDir } from './data-dir.ts';
+import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
+import { createShutdown } from './shutdown.ts';
+import { readVersion } from './version.ts';
+
+export type RunningService = {
+  /** The address that is listened on, `http://HOST:PORT`. */
+  readonly url: string;
+  readonly keyNews: KeyNews;
+  /** Ordered, bounded to ten seconds, memoised; never rejects. */
+  stop(): Promise<void>;
+};
+
+export type RunServiceOptions = {
+  readonly config: Config;
+  /** Somebody reads what is printed. */
+  readonly isTerminal: boolean;
+  /** Aborted when a stop that is under way is to be cut short. */
+  readonly cut: AbortSignal;
+};
+
+/** The longest that each step of the stop may take, in milliseconds; ten seconds with all that is between them. */
+const STOP_LIMITS = { http: 2_500, crawler: 5_000, bus: 100, store: 2_000 };
+/** How much sooner than its step a part is told to be done by itself, in milliseconds. */
+const AHEAD_MS = 500;
+
+/**
+ * Starts the role `all`: HTTP in this thread, the store's writer and the crawler in one each. Throws, with everything stopped that had
+ * been started, when a part cannot start.
+ */
+export async function runService({ config, isTerminal, cut }: RunServiceOptions): Promise<RunningService> {
+  const log = createStderrLog(config.logLevel);
+  const shutdown = createShutdown(log, cut);
+  try {
+    ensureDataDir(config.dataDir);
+    const sqlite = await openSqliteStore({ path: config.storePath, threadEntry: new URL('./store-thread.ts', import.meta.url), log });
+    const { store } = sqlite;
+    shutdown.add('store', STOP_LIMITS.store, store.close);
+    const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal });
+
+    const bus = createLocalBus({ log });
+    shutdown.add('bus', STOP_LIMITS.bus, bus.close);
+    const allowedNetworks = config.allowNetworks.map(parseNetwork);
+    const { readLimitPerMinute, publicUrl } = config;
+    const service = createService({ store, bus, describeRule, allowedNetworks, readLimitPerMinute });
+    const isReady = (): Promise<boolean> => store.ping().then(() => true);
+    const http = createHttpServer({ service, log, publicUrl, isReady });
+
+    let url = '';
+    const crawler = createCrawlerHost({
+      entry: new URL('./crawler-thread.ts', import.meta.url),
+      prepare: () => crawlerThreadStart({ config, sqlite, bus, userAgent: `crawlgate/${readVersion()} (+${publicUrl ?? url})` }),
+      log,
+    });
+    shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);
+    shutdown.add('http', STOP_LIMITS.http, () => http.stop({ deadlineMs: STOP_LIMITS.http - AHEAD_MS }));
+    url = await listen(http, config);
+    crawler.start();
+    log.info({ url, version: readVersion() }, 'ready');
+    return { url, keyNews, stop: shutdown.run };
+  } catch (error) {
+    await shutdown.run();
+    throw error;
+  }
+}
+
+type CrawlerThreadParts = { readonly config: Config; readonly sqlite: SqliteStore; readonly bus: LocalBus; readonly userAgent: string };
+
+function crawlerThreadStart({ config, sqlite, bus, userAgent }: CrawlerThreadParts): ThreadStart {
+  const { port1, port2: busPort } = new MessageChannel();
+  bus.attach(port1);
+  const storePort = sqlite.link();
+  const workerData: CrawlerThreadData = { config, userAgent, storePort, busPort, stopMs: STOP_LIMITS.crawler - AHEAD_MS };
+  return { workerData, transferList: [storePort, busPort] };
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'something else listens there; set PORT to a free one, or to 0 for any',
+  EACCES: 'this user may not take that port; set PORT to one above 1023',
+  EADDRNOTAVAIL: 'HOST is no address of this machine',
+  ENOTFOUND: 'HOST is a name that cannot be resolved',
+};
+
+/** Answers the base address under which the server is reached on this machine. */
+async function listen(http: HttpServer, { host, port }: Config): Promise<string> {
+  const urlOf = (bound: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+  try {
+    return urlOf((await http.listen({ host, port })).port);
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw new Error(`cannot listen on ${urlOf(port)}: ${PROBLEMS[code] ?? message}`, { cause: error });
+  }
+}

@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createLocalBus } from '#bus/local.ts';
+import { unavailable } from '#domain/errors.ts';
+import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
+import type { Snapshot } from '#domain/snapshot.ts';
+import { answered, claimNext, type World, worldOf } from '#store/contract/world.ts';
+import { silent, sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
+import { createSweeper, type SweeperDeps } from './sweeper.ts';
+import { systemTimers } from './timers.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const retention = { crawlsMs: 90 * DAY_MS, idempotencyMs: DAY_MS };
+const worlds: World[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const world of worlds.splice(0)) await world.close();
+});
+async function open(): Promise<World> {
+  const world = worldOf(await sqliteHarness.open());
+  worlds.push(world);
+  return world;
+}
+
+const bus = createLocalBus({ log: silent });
+const sweeperOf = (store: SweeperDeps['store']) =>
+  createSweeper({ store, bus, settings: { retention }, timers: systemTimers, log: silent });
+
+/** One round of everything: the first steps begin with the start, and the stop waits for them. */
+async function once(store: SweeperDeps['store']): Promise<void> {
+  const sweeper = sweeperOf(store);
+  sweeper.start();
+  await sweeper.stop();
+}
+
+describe('the sweeper', () => {
+  it('takes expired leases away, so that the crawl can be claimed again', async () => {
+    const world = await open();
+    const { id } = await world.running();
+    await once(world.store);
+    expect(await world.store.claim(crypto.randomUUID() as never, 1_000)).toBeNull();
+    await world.ageLeases(10 * 60_000);
+    await once(world.store);
+    expect((await claimNext(world.store)).snapshot.id).toBe(id);
+  });
+
+  it('publishes the crawls that it ends because their workers were lost', async () => {
+    const world = await open();
+    const { id } = await (await world.tenant()).start();
+    const told: Snapshot[] = [];
+    const stopListening = await bus.subscribe({ kind: 'crawl', id }, (snapshot) => told.push(snapshot));
+    for (let losses = 0; losses < MAX_LOSSES; losses++) {
+      expect(told).toEqual([]);
+      await claimNext(world.store);
+      await world.ageLeases(10 * 60_000);
+      await once(world.store);
+    }
+    stopListening();
+    expect(told).toMatchObject([{ id, state: 'failed', endReason: 'worker_lost', error: WORKER_LOST_ERROR }]);
+  });
+
+  it('brings events to the log of their organization', async () => {
+    const world = await open();
+    const run = await world.running();
+    answered(await world.store.finish(run.id, run.token, { endReason: 'completed', error: null }, 0));
+    await once(world.store);
+    const events = await world.store.listEvents(run.tenant.organizationId, 0, 10);
+    expect(events.map(({ seq, type }) => [seq, type])).toEqual([
+      [1, 'crawl.started'],
+      [2, 'crawl.done'],
+    ]);
+  });
+
+  it('removes crawls that are older than the retention, and no others', async () => {
+    const world = await open();
+    const old = await world.running();
+    answered(await world.store.finish(old.id, old.token, { endReason: 'completed', error: null }, 0));
+    await world.ageRecords(91 * DAY_MS);
+    const recent = await world.running();
+    answered(await world.store.finish(recent.id, recent.token, { endReason: 'completed', error: null }, 0));
+    await once(world.store);
+    expect(await world.store.getCrawl(old.tenant.organizationId, old.id)).toBeNull();
+    expect(await world.store.getCrawl(recent.tenant.organizationId, recent.id)).not.toBeNull();
+  });
+
+  it('sweeps in small steps with pauses while there is something to remove, and then once a minute', async () => {
+    vi.useFakeTimers();
+    const began = systemTimers.now();
+    const times: number[] = [];
+    const sweep = async () => {
+      times.push(Math.round(systemTimers.now() - began));
+      return times.length <= 2 ? 100 : 0;
+    };
+    const sweeper = sweeperOf({ reapLeases: async () => [], relayEvents: async () => 0, sweep });
+    sweeper.start();
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(times).toEqual([0, 100, 200, 60_200]);
+    await sweeper.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('relays on at once while the outboxes are full, and each second otherwise', async () => {
+    vi.useFakeTimers();
+    const moved = [500, 500, 3, 0, 0];
+    const relayEvents = vi.fn(async () => moved.shift() ?? 0);
+    const sweeper = sweeperOf({ reapLeases: async () => [], relayEvents, sweep: async () => 0 });
+    sweeper.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(relayEvents).toHaveBeenCalledTimes(3);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(relayEvents).toHaveBeenCalledTimes(5);
+    await sweeper.stop();
+  });
+
+  it('goes on after an outage of the store, and one part that fails does not hold up the others', async () => {
+    vi.useFakeTimers();
+    const reapLeases = vi.fn<() => Promise<Snapshot[]>>().mockRejectedValueOnce(unavailable('away')).mockResolvedValue([]);
+    const relayEvents = vi.fn(async () => 0);
+    const sweeper = sweeperOf({ reapLeases, relayEvents, sweep: () => Promise.reject(unavailable('away')) });
+    sweeper.start();
+    await vi.advanceTimersByTimeAsync(3_300);
+    expect(reapLeases).toHaveBeenCalledTimes(5);
+    expect(relayEvents).toHaveBeenCalledTimes(4);
+    await sweeper.stop();
+  });
+
+  it('stops once, however often it is asked to', async () => {
+    const world = await open();
+    const sweeper = sweeperOf(world.store);
+    sweeper.start();
+    const stopped = sweeper.stop();
+    expect(sweeper.stop()).toBe(stopped);
+    await stopped;
+  });
+});
