@@ -16,8 +16,8 @@ export type HttpServer = {
   /** Answers the address that is listened on: `port` 0 takes any free one. Rejects when it cannot be had. */
   listen(address: HttpAddress): Promise<HttpAddress>;
   /**
-   * Not ready, then no new connections; requests under way are answered, each as the last one of its connection; after `deadlineMs`
-   * whatever is left is cut. Memoised.
+   * Not ready, then no new connections; watches end, requests under way are answered, each as the last one of its connection; after
+   * `deadlineMs` whatever is left is cut. Memoised.
    */
   stop(options: { readonly deadlineMs: number }): Promise<void>;
 };
@@ -93,6 +93,7 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
 
   async function stop(deadlineMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
+    service.stopWatching();
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await closed;
     clearTimeout(deadline);

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Bus } from '#bus/bus.ts';
 import type { Network } from '#domain/address.ts';
 import type { CrawlId } from '#domain/ids.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Store } from '#store/store.ts';
+import type { Log } from '#telemetry.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { type CancelCrawl, createCancelCrawl } from './cancel-crawl.ts';
 import { createDeleteCrawl, type DeleteCrawl } from './delete-crawl.ts';
@@ -15,9 +17,10 @@ import { createListFindings, type DescribeRule, type ListFindings } from './list
 import { createListPages, type ListPages } from './list-pages.ts';
 import { createListSites, type ListSites } from './list-sites.ts';
 import { createStartCrawl, type StartCrawl } from './start-crawl.ts';
+import { createWatchHub, type WatchHub } from './watch-crawl.ts';
 
-/** Every use case, as REST and later GraphQL call them. */
-export type Service = {
+/** Every use case, as REST and GraphQL call them. */
+export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey'> & {
   readonly authenticate: Authenticate;
   readonly limitRequests: LimitRequests;
   readonly startCrawl: StartCrawl;
@@ -30,6 +33,8 @@ export type Service = {
   readonly listFindings: ListFindings;
   readonly listSites: ListSites;
   readonly getUsage: GetUsage;
+  /** See `WatchHub.stop`; called by the server before it waits for what is under way. */
+  readonly stopWatching: () => void;
 };
 
 export type ServiceDeps = {
@@ -40,7 +45,9 @@ export type ServiceDeps = {
   readonly allowedNetworks: readonly Network[];
   /** Requests a minute a key, starts aside; 0 = no limit. */
   readonly readLimitPerMinute: number;
-  /** A clock that never goes back, in milliseconds. */
+  readonly timers: Timers;
+  readonly log: Log;
+  /** A clock that never goes back, in milliseconds. Default: that of the timers. */
   readonly now?: () => number;
   readonly newId?: () => CrawlId;
 };
@@ -51,10 +58,15 @@ export function createService(deps: ServiceDeps): Service {
     bus,
     describeRule,
     allowedNetworks,
-    now = () => performance.now(),
+    timers,
+    log,
+    now = timers.now,
     newId = () => randomUUID() as string as CrawlId,
   } = deps;
+  const { stop: stopWatching, ...watching } = createWatchHub({ store, bus, timers, log });
   return {
+    ...watching,
+    stopWatching,
     authenticate: createAuthenticate({ store, now }),
     limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now }),
     startCrawl: createStartCrawl({ store, bus, newId, allowedNetworks }),
