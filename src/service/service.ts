@@ -8,7 +8,10 @@ import type { Log } from '#telemetry.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { type CancelCrawl, createCancelCrawl } from './cancel-crawl.ts';
 import { createDeleteCrawl, type DeleteCrawl } from './delete-crawl.ts';
+import { createGetApiKey, createGetOrganization, type GetApiKey, type GetOrganization } from './get-account.ts';
 import { createGetCrawl, type GetCrawl } from './get-crawl.ts';
+import { createGetQueuePositions, type GetQueuePositions } from './get-queue-positions.ts';
+import { createGetSites, type GetSites } from './get-sites.ts';
 import { createGetStartAllowance, type GetStartAllowance } from './get-start-allowance.ts';
 import { createGetUsage, type GetUsage } from './get-usage.ts';
 import { createLimitRequests, type LimitRequests } from './limit-requests.ts';
@@ -16,6 +19,7 @@ import { createListCrawls, type ListCrawls } from './list-crawls.ts';
 import { createListFindings, type DescribeRule, type ListFindings } from './list-findings.ts';
 import { createListPages, type ListPages } from './list-pages.ts';
 import { createListSites, type ListSites } from './list-sites.ts';
+import { type CountCrawls, createCountCrawls, createPageCrawls, type PageCrawls } from './page-crawls.ts';
 import { createStartCrawl, type StartCrawl } from './start-crawl.ts';
 import { createWatchHub, type WatchHub } from './watch-crawl.ts';
 
@@ -29,9 +33,15 @@ export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'follo
   readonly cancelCrawl: CancelCrawl;
   readonly deleteCrawl: DeleteCrawl;
   readonly listCrawls: ListCrawls;
+  readonly pageCrawls: PageCrawls;
+  readonly countCrawls: CountCrawls;
+  readonly getQueuePositions: GetQueuePositions;
   readonly listPages: ListPages;
   readonly listFindings: ListFindings;
   readonly listSites: ListSites;
+  readonly getSites: GetSites;
+  readonly getOrganization: GetOrganization;
+  readonly getApiKey: GetApiKey;
   readonly getUsage: GetUsage;
   /** See `WatchHub.stop`; called by the server before it waits for what is under way. */
   readonly stopWatching: () => void;
@@ -75,9 +85,15 @@ export function createService(deps: ServiceDeps): Service {
     cancelCrawl: createCancelCrawl({ store, bus }),
     deleteCrawl: createDeleteCrawl({ store }),
     listCrawls: createListCrawls({ store }),
+    pageCrawls: createPageCrawls({ store }),
+    countCrawls: createCountCrawls({ store }),
+    getQueuePositions: createGetQueuePositions({ store }),
     listPages: createListPages({ store }),
     listFindings: createListFindings({ store, describeRule }),
     listSites: createListSites({ store }),
+    getSites: createGetSites({ store }),
+    getOrganization: createGetOrganization({ store }),
+    getApiKey: createGetApiKey({ store }),
     getUsage: createGetUsage({ store }),
   };
 }
