@@ -1,0 +1,105 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { unavailable } from '#domain/errors.ts';
+import { isFinal, type Snapshot } from '#domain/snapshot.ts';
+import { settled } from './fixtures/manual-timers.ts';
+import { openWatchWorld, type Reading, readAll, type WatchWorld } from './fixtures/watch-world.ts';
+
+/** Where the crawl may go on while somebody begins to watch it. */
+const PLACES = ['before attaching', 'after attaching', 'before the read', 'after the read', 'before the first next', 'after it'] as const;
+type Place = (typeof PLACES)[number];
+
+/** What the crawl does: each change is stored, and then told. */
+const STEPS = 6;
+
+/** How the steps may fall on the places: all of them, in order, 462 ways. */
+function distributions(steps: number = STEPS, places: number = PLACES.length): number[][] {
+  if (places === 1) return [[steps]];
+  const rest = (taken: number) => distributions(steps - taken, places - 1).map((others) => [taken, ...others]);
+  return Array.from({ length: steps + 1 }, (_, taken) => rest(taken)).flat();
+}
+
+/** What becomes of a snapshot that is told. */
+const BUSES = {
+  'tells everything': (world: WatchWorld, snapshot: Snapshot) => world.bus.publish(snapshot),
+  'tells everything twice, and what came before again': async (world: WatchWorld, snapshot: Snapshot, before: readonly Snapshot[]) => {
+    for (const told of [snapshot, ...before, snapshot]) await world.bus.publish(told);
+  },
+  'loses everything': async () => {},
+} as const;
+
+async function interleave(world: WatchWorld, falls: readonly number[], bus: keyof typeof BUSES, failing: boolean) {
+  const { hub, caller, running, timers, faults } = world;
+  const crawl = await running();
+  const stored: Snapshot[] = [];
+  const store = (change: () => Promise<Snapshot>) => async () => void stored.push(await change());
+  const tell = async () => BUSES[bus](world, stored.at(-1) as Snapshot, stored.slice(0, -1));
+  const steps = [store(crawl.commit), tell, store(crawl.commit), tell, store(crawl.finish), tell];
+  const at = async (place: Place): Promise<void> => {
+    for (const step of steps.splice(0, falls[PLACES.indexOf(place)])) await step();
+    if (place === 'after it') for (const step of steps.splice(0)) await step();
+  };
+
+  let passed = false;
+  faults.around = async (call, _args, go) => {
+    const [before, after]: [Place, Place] =
+      call === 'subscribe' ? ['before attaching', 'after attaching'] : ['before the read', 'after the read'];
+    if (passed || call === 'findKeyBySecret') return go();
+    await at(before);
+    const answer = await go();
+    await at(after);
+    if (call !== 'getSnapshots') return answer;
+    passed = true;
+    if (failing) throw unavailable('cut off');
+    return answer;
+  };
+  const watch = await hub.watchCrawl(crawl.id, caller).catch(() => hub.watchCrawl(crawl.id, caller));
+  await at('before the first next');
+  const reading = readAll(watch);
+  await at('after it');
+  await settled();
+  // only what the bus has lost needs time: until it is read again
+  if (bus === 'loses everything') await timers.advance(reading.end === null ? 11_000 : 0);
+  return { reading, stored };
+}
+
+function problemsOf({ given, versions, end, error }: Reading, stored: readonly Snapshot[]): string[] {
+  const finals = given.filter(isFinal);
+  return [
+    ...(versions.some((version, n) => n > 0 && version <= (versions[n - 1] as number)) ? ['not rising'] : []),
+    ...(finals.length === 0 ? ['no final'] : []),
+    ...(finals.length > 1 ? ['final repeated'] : []),
+    ...(finals.length === 1 && given.at(-1) !== finals[0] ? ['something after the final'] : []),
+    ...(versions.at(-1) === stored.at(-1)?.version ? [] : ['not the last version']),
+    ...(end?.kind === 'final' && error === null ? [] : ['not ended by the final']),
+  ];
+}
+
+it('begins 462 different ways', () => {
+  expect(new Set(distributions().map(String)).size).toBe(462);
+});
+
+it.each([
+  ['tells everything', false],
+  ['tells everything twice, and what came before again', false],
+  ['loses everything', false],
+  ['tells everything', true],
+] as const)(
+  'gives rising versions and the final one once, wherever the crawl goes on in the meantime, with a bus that %s (the first read fails: %s)',
+  async (bus, failing) => {
+    const world = await openWatchWorld();
+    onTestFinished(world.close);
+    const wrong: string[] = [];
+    const caughtLate = { initial: 0, later: 0 };
+    for (const falls of distributions()) {
+      const { reading, stored } = await interleave(world, falls, bus, failing);
+      for (const problem of problemsOf(reading, stored)) wrong.push(`${falls.join(' ')}: ${problem} (${reading.versions.join(', ')})`);
+      if (reading.given.length === 1) caughtLate.initial++;
+      else caughtLate.later++;
+      world.expectNothingLeft();
+    }
+    expect(wrong).toEqual([]);
+    // both ways were taken: the crawl was final before the watch had begun, and it ended under it
+    expect(Math.min(caughtLate.initial, caughtLate.later)).toBeGreaterThan(50);
+  },
+  120_000,
+);
