@@ -49,6 +49,7 @@ async function eventTimes(databaseFile: string, crawlId: string): Promise<Readon
 }
 
 async function crawlOnce(service: Service, url: string, maxUrls: number): Promise<Measured> {
+  await service.rest();
   const idle = await service.memory();
   const cpuBefore = await service.cpuSeconds();
   const { id } = await service.call<{ id: string }>('POST', '/v1/crawls', 202, { url, maxUrls, maxDepth: MAX_DEPTH });

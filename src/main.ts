@@ -23,6 +23,9 @@ function listenForSignals(): { stop: AbortSignal; cut: AbortSignal } {
   return { stop: stop.signal, cut: cut.signal };
 }
 
+// What is written holds keys' hashes and customers' pages: it is for this user alone.
+process.umask(0o077);
+
 // A reader that has gone, as in `crawlgate orgs list | head -1`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cpuSecondsOf, type Memory, memoryOf, startNode } from './process.ts';
 import { WrongWork } from './report.ts';
@@ -15,7 +16,13 @@ export type Service = {
   readonly call: <T>(method: 'GET' | 'POST', path: string, status: number, body?: unknown) => Promise<T>;
   readonly memory: () => Promise<Memory>;
   readonly cpuSeconds: () => Promise<number>;
+  /** Resolves when the process has come to rest: its threads have loaded what they need. */
+  readonly rest: () => Promise<void>;
 };
+
+const REST_MS = 500;
+/** Processor time in `REST_MS` that timers at rest stay below. */
+const REST_CPU_SECONDS = 0.03;
 
 export type ServiceOptions = {
   readonly dataDir: string;
@@ -44,6 +51,15 @@ export async function withService<T>(
     if (answer.status !== status) throw new WrongWork(`${method} ${path}: expected ${status}, got ${answer.status} ${text}`);
     return JSON.parse(text) as T;
   }
+  async function rest(): Promise<void> {
+    let before = await cpuSecondsOf(process.pid);
+    for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
+      await delay(REST_MS);
+      const now = await cpuSecondsOf(process.pid);
+      if (now - before < REST_CPU_SECONDS) return;
+      before = now;
+    }
+  }
   try {
     return await use({
       address,
@@ -52,6 +68,7 @@ export async function withService<T>(
       call,
       memory: () => memoryOf(process.pid),
       cpuSeconds: () => cpuSecondsOf(process.pid),
+      rest,
     });
   } finally {
     await process.stop();

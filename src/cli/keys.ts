@@ -56,9 +56,9 @@ export function addKeys(program: Command, context: Context): void {
     .description('create a key and show its secret, once')
     .option('-o, --organization <organization>', 'name or id', 'default')
     .option('--name <name>', 'what the key is for', readKeyName, 'key')
-    .option('--scopes <scopes>', `some of ${SCOPES.join(', ')}, separated by commas`, readScopes, DEFAULT_SCOPES)
+    .option('--scopes <scopes>', `some of ${SCOPES.join(', ')}, separated by commas (default: all but metrics)`, readScopes)
     .option('--json', 'print JSON', false)
-    .action(async ({ organization, name, scopes, json }: OfOrganization & { name: string; scopes: readonly Scope[] }) => {
+    .action(async ({ organization, name, scopes = DEFAULT_SCOPES, json }: OfOrganization & { name: string; scopes?: readonly Scope[] }) => {
       const secret = newSecret();
       const key = await withAccounts(context, async (accounts) => {
         const { id: organizationId } = await organizationOf(accounts, organization);

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type RunningService, runService } from '#compose/run-service.ts';
+import type { RunningService } from '#compose/run-service.ts';
 import { readVersion } from '#compose/version.ts';
 import { type Context, UsageError } from './context.ts';
 
@@ -18,6 +18,8 @@ export function addServe(program: Command, context: Context): void {
         throw new UsageError(
           `--role ${role} needs a store and a bus that processes can share, which this version does not have; use --role all`,
         );
+      // Loaded here, for no other command needs what it brings.
+      const { runService } = await import('#compose/run-service.ts');
       const { stop, cut } = context.listenForSignals();
       const service = await runService({ config, isTerminal: context.isTerminal, cut });
       context.out(`crawlgate ${readVersion()} is ready: ${service.url}\n${newsOf(service)}`);

@@ -8,6 +8,8 @@ export type CrawlerHostDeps = {
   readonly entry: URL;
   /** Called for each thread: its ports are its own. */
   readonly prepare: () => ThreadStart;
+  /** Called after a thread has ended unasked, and waited for before the next one starts. */
+  readonly onEnded: () => Promise<void>;
   readonly log: Log;
 };
 
@@ -30,7 +32,7 @@ const LONGEST_BACKOFF_MS = 10_000;
 const SOUND_MS = 60_000;
 
 /** A thread that ends before it is asked to is replaced, after a pause that doubles. */
-export function createCrawlerHost({ entry, prepare, log }: CrawlerHostDeps): CrawlerHost {
+export function createCrawlerHost({ entry, prepare, onEnded, log }: CrawlerHostDeps): CrawlerHost {
   let thread: Worker | null = null;
   let pending: NodeJS.Timeout | undefined;
   let backoffMs = FIRST_BACKOFF_MS;
@@ -47,9 +49,20 @@ export function createCrawlerHost({ entry, prepare, log }: CrawlerHostDeps): Cra
       if (stopped !== null) return;
       if (performance.now() - startedAt > SOUND_MS) backoffMs = FIRST_BACKOFF_MS;
       log.error({ code, backoffMs }, 'the crawler thread ended and is started again');
-      pending = setTimeout(start, backoffMs);
+      const pause = backoffMs;
       backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
+      void tidyUp().then(() => {
+        if (stopped === null) pending = setTimeout(start, pause);
+      });
     });
+  }
+
+  async function tidyUp(): Promise<void> {
+    try {
+      await onEnded();
+    } catch (error) {
+      log.warn({ err: error }, 'what the crawler thread left behind is tidied up later');
+    }
   }
 
   async function end(over: AbortSignal): Promise<void> {

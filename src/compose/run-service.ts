@@ -62,6 +62,10 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
     const crawler = createCrawlerHost({
       entry: new URL('./crawler-thread.ts', import.meta.url),
       prepare: () => crawlerThreadStart({ config, sqlite, bus, userAgent: `crawlgate/${readVersion()} (+${publicUrl ?? url})` }),
+      // its crawls are resumed now, and not only when their leases expire
+      async onEnded() {
+        for (const snapshot of await sqlite.expireLeases()) await bus.publish(snapshot);
+      },
       log,
     });
     shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);

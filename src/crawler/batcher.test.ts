@@ -83,9 +83,12 @@ describe('the batcher', () => {
     expect(batches.map(({ charges }) => charges)).toEqual([{}, {}, { '2026-11': 1 }]);
   });
 
-  it('keeps batches within their size', async () => {
+  it.each([
+    ['letters', 'x'],
+    ['what JSON escapes', '\\'],
+  ])('keeps batches within their size, the URLs full of %s', async (_, character) => {
     const { batcher, batches } = open();
-    const otherLinks = Array.from({ length: 200 }, (_, index) => `https://other.example/${index}/${'x'.repeat(1_900)}`);
+    const otherLinks = Array.from({ length: 200 }, (_, index) => `https://other.example/?${index}${character.repeat(1_900)}`);
     for (let seq = 0; seq < 10; seq++) batcher.result(fetched(seq, { otherLinks }), '2026-11');
     await batcher.flush();
     expect(batches.flatMap(({ results }) => results.map(({ seq }) => seq))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);

@@ -39,11 +39,13 @@ const MAX_WAITING = 2_000;
 const BATCH_BYTES = MAX_BATCH_BYTES * 0.75;
 
 const textBytes = (text: string | null): number => (text === null ? 4 : text.length * 3 + 2);
+/** A URL is ASCII; of its characters JSON escapes the backslash, which a query may be full of. */
+const urlBytes = (url: string): number => (url.includes('\\') ? url.length * 2 : url.length) + 3;
 
 function resultBytes({ contentType, reason, redirectUrl, facts, links, otherLinks }: PageResult): number {
   let bytes = 512 + textBytes(contentType) + textBytes(reason) + textBytes(redirectUrl) + links.length * 7;
   if (facts !== null) bytes += textBytes(facts.title) + textBytes(facts.description) + textBytes(facts.lang) + textBytes(facts.canonical);
-  for (const link of otherLinks) bytes += link.length + 3;
+  for (const link of otherLinks) bytes += urlBytes(link);
   return bytes;
 }
 
@@ -127,7 +129,7 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
   }
 
   return {
-    discovered: (found) => add({ found, bytes: 128 + found.url.length + textBytes(found.reason) }),
+    discovered: (found) => add({ found, bytes: 128 + urlBytes(found.url) + textBytes(found.reason) }),
     result: (result, month) => add({ result, month, bytes: resultBytes(result) }),
     truncated() {
       truncated = true;

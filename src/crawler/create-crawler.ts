@@ -10,7 +10,6 @@ import type { RunCrawl } from './crawler.ts';
 import { createFetchPage } from './fetch-page.ts';
 import { type CrawlLimits, DEFAULT_LIMITS } from './limits.ts';
 import { createOriginLimiters } from './origin-limiter.ts';
-import { createPacedPublish } from './paced-publish.ts';
 import { createGetRobots } from './robots-cache.ts';
 import { runCrawl } from './run-crawl.ts';
 import type { SeedPage } from './seed-ending.ts';
@@ -29,7 +28,7 @@ export type CrawlerSettings = {
 
 export type CrawlerDeps = {
   readonly store: Pick<RunStore, 'commitPages' | 'grantQuota' | 'readFrontier' | 'readPagesBySeq' | 'getRobots' | 'putRobots'>;
-  /** Told of stored snapshots: of the first at once, then of the latest each 200 ms. */
+  /** Told of each stored snapshot, by rising version; returns at once. */
   readonly publish: (snapshot: Snapshot) => void;
   readonly settings: CrawlerSettings;
   readonly log: Log;
@@ -106,34 +105,28 @@ export function createCrawler({ store, publish, settings, log, now, random, look
     const { signal } = control;
     signal.throwIfAborted();
     const crawlLog = log.child({ crawlId: claim.snapshot.id });
-    const paced = createPacedPublish(publish);
-    try {
-      const stored = await readFrontier(claim, signal);
-      const seeds = await readSeeds(claim, stored, signal);
-      crawlLog.info({ url: claim.snapshot.url, storedPages: stored.length }, 'crawl fetching');
-      const ending = await runCrawl(claim, control, {
+    const stored = await readFrontier(claim, signal);
+    const seeds = await readSeeds(claim, stored, signal);
+    crawlLog.info({ url: claim.snapshot.url, storedPages: stored.length }, 'crawl fetching');
+    const ending = await runCrawl(claim, control, {
+      store: {
+        commitPages: (id, token, batch) => patiently(() => store.commitPages(id, token, batch), signal),
+        grantQuota: (id, token, month, wanted) => patiently(() => store.grantQuota(id, token, month, wanted), signal),
+      },
+      getRobots: createGetRobots({
         store: {
-          commitPages: (id, token, batch) => patiently(() => store.commitPages(id, token, batch), signal),
-          grantQuota: (id, token, month, wanted) => patiently(() => store.grantQuota(id, token, month, wanted), signal),
+          getRobots: (origin) => patiently(() => store.getRobots(origin), signal),
+          putRobots: (origin, robots) => patiently(() => store.putRobots(origin, robots), signal),
         },
-        getRobots: createGetRobots({
-          store: {
-            getRobots: (origin) => patiently(() => store.getRobots(origin), signal),
-            putRobots: (origin, robots) => patiently(() => store.putRobots(origin, robots), signal),
-          },
-          userAgent,
-          limits,
-          now,
-          wait,
-        }),
-        publish: paced.publish,
-        ...{ stored, seeds, guard, limiters, fetchPage, limits, concurrency, ratePerHost, now, random },
-      });
-      crawlLog.info(ending, 'crawl fetched');
-      return ending;
-    } finally {
-      paced.flush();
-    }
+        userAgent,
+        limits,
+        now,
+        wait,
+      }),
+      ...{ stored, seeds, publish, guard, limiters, fetchPage, limits, concurrency, ratePerHost, now, random },
+    });
+    crawlLog.info(ending, 'crawl fetched');
+    return ending;
   };
   return Object.assign(run, { close });
 }

@@ -14,6 +14,7 @@ const decode = (encoding: string, body: Buffer): Promise<{ out: Buffer; whole: b
     const chunks: Buffer[] = [];
     const decoder = createBodyDecoder(
       encoding,
+      1_000_000,
       (chunk) => chunks.push(chunk),
       (whole) => resolve({ out: Buffer.concat(chunks), whole }),
     );
@@ -51,6 +52,17 @@ describe('a content coding', () => {
 
   it.each(['klingon', 'gzip, klingon', 'gzip, gzip, gzip, gzip'])('%s is given up', async (encoding) => {
     expect(await decode(encoding, text)).toMatchObject({ whole: false, out: Buffer.alloc(0) });
+  });
+
+  it('that is a bomb inside another, of which nothing ever comes out, is given up', async () => {
+    const nothing = zlib.gzipSync('');
+    const bombOf = (blocks: number) => {
+      const emptyBlocks = Buffer.alloc(5 * blocks, Buffer.from([0, 0, 0, 0xff, 0xff]));
+      return zlib.gzipSync(Buffer.concat([nothing.subarray(0, 10), emptyBlocks, nothing.subarray(10)]));
+    };
+    expect(await decode('gzip, gzip', bombOf(1_000))).toMatchObject({ whole: true });
+    expect(bombOf(500_000).length).toBeLessThan(10_000);
+    expect(await decode('gzip, gzip', bombOf(500_000))).toMatchObject({ whole: false });
   });
 
   it('that is broken is given up', async () => {

@@ -34,8 +34,16 @@ const codingsOf = (contentEncoding: string): string[] =>
 
 export const isEncoded = (contentEncoding: string): boolean => codingsOf(contentEncoding).length > 0;
 
-/** Undoes `contentEncoding`. `onEnd(false)`: it could not be undone to the end, because it is broken or not known. */
-export function createBodyDecoder(contentEncoding: string, onData: (chunk: Buffer) => void, onEnd: (whole: boolean) => void): BodyDecoder {
+/**
+ * Undoes `contentEncoding`. `onEnd(false)`: it could not be undone to the end, because it is broken, not known, or a bomb: between two
+ * codings more than `mostBetween` bytes came out. How much comes out at the end is for the taker to bound.
+ */
+export function createBodyDecoder(
+  contentEncoding: string,
+  mostBetween: number,
+  onData: (chunk: Buffer) => void,
+  onEnd: (whole: boolean) => void,
+): BodyDecoder {
   const codings = codingsOf(contentEncoding).reverse();
   let streams: Transform[] | null = null;
   let ended = false;
@@ -54,10 +62,14 @@ export function createBodyDecoder(contentEncoding: string, onData: (chunk: Buffe
     }
     streams.forEach((stream, index) => {
       const next = streams?.[index + 1];
+      let between = 0;
       stream.on('error', () => finish(false));
       stream.on('data', (chunk: Buffer) => {
         if (ended) return;
-        if (next === undefined) onData(chunk);
+        if (next === undefined) return onData(chunk);
+        // The next coding may be slower, and make nothing of all this: what waits for it is memory.
+        between += chunk.length;
+        if (between > mostBetween) finish(false);
         else next.write(chunk);
       });
       stream.on('end', () => (next === undefined ? finish(true) : next.end()));

@@ -161,7 +161,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
             }
             const encoding = headerOf(fields, 'content-encoding') ?? '';
             if (!isEncoded(encoding)) return;
-            decoder = createBodyDecoder(encoding, take, (whole) => {
+            decoder = createBodyDecoder(encoding, keep, take, (whole) => {
               truncated ||= !whole;
               finish(whole ? undefined : new Error('broken encoding'));
             });

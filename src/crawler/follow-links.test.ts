@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import { MAX_BATCH_BYTES } from '#domain/batch.ts';
 import { createLinkFollower } from './follow-links.ts';
 import { createFrontier, type Entry } from './frontier.ts';
 import { parseHtml } from './parse-html.ts';
@@ -8,25 +9,45 @@ import { parseHtml } from './parse-html.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
+/** A follower on a site of its own. */
+function open() {
+  const frontier = createFrontier({ maxUrls: 1_000, maxQueued: 1_000, stored: [], now: Date.now });
+  return createLinkFollower({
+    frontier,
+    batcher: { discovered: () => {}, truncated: () => {} },
+    scope: new Set(['site.example']),
+    maxDepth: 10,
+    maxUnfollowed: 1_000,
+    robotsOf: () => ({ check: () => ({ allowed: true }), crawlDelay: 0 }),
+  });
+}
+const entryOf = ({ href: url }: URL, seq = 0): Entry => {
+  return { seq, url, depth: 0, redirects: 0, attempt: 1, retryAt: 0, ticket: null, fallback: null };
+};
+
 describe('following links', () => {
+  it.each([
+    ['of letters', 'x'],
+    ['of what JSON escapes', '\\'],
+  ])('keeps as many of 5,000 long ones %s as one batch can hold, and tells that there were more', async (_, character) => {
+    const url = new URL('https://site.example/');
+    const references = Array.from({ length: 5_000 }, (_, index) => `https://other.example/?${index}${character.repeat(2_000)}`);
+    const page = await parseHtml(references.map((href) => `<a href="${href}">x</a>`).join(''), url);
+    const { otherLinks, linksTruncated } = await open().follow(entryOf(url), url, page);
+    expect(linksTruncated).toBe(true);
+    expect(otherLinks.length).toBeGreaterThan(100);
+    expect(Buffer.byteLength(JSON.stringify(otherLinks))).toBeLessThan(MAX_BATCH_BYTES - 100_000);
+  });
+
   // The references that are remembered over pages were cut out of the pages, and kept each page's whole HTML in memory: a crawl of
   // 529 pages held 88 MB that nobody used.
   it('keeps no page in memory', async () => {
-    const frontier = createFrontier({ maxUrls: 1_000, maxQueued: 1_000, stored: [], now: Date.now });
-    const follower = createLinkFollower({
-      frontier,
-      batcher: { discovered: () => {}, truncated: () => {} },
-      scope: new Set(['site.example']),
-      maxDepth: 10,
-      maxUnfollowed: 1_000,
-      robotsOf: () => ({ check: () => ({ allowed: true }), crawlDelay: 0 }),
-    });
+    const follower = open();
     const visit = async (index: number): Promise<number> => {
       const url = new URL(`https://site.example/${index}`);
-      const entry: Entry = { seq: index, url: url.href, depth: 0, redirects: 0, attempt: 1, retryAt: 0, ticket: null, fallback: null };
       // Decoded from bytes, as a body is: one flat megabyte.
       const html = Buffer.from(`<a href="page-found-on-number-${index}.html">x</a>${'<p>text</p>'.repeat(90_000)}`).toString();
-      return (await follower.follow(entry, url, await parseHtml(html, url))).links.length;
+      return (await follower.follow(entryOf(url, index), url, await parseHtml(html, url))).links.length;
     };
     await visit(0);
     collectGarbage();

@@ -26,7 +26,7 @@ export type Heartbeat = { readonly cancelRequested: boolean; readonly leasesOnAu
 
 /**
  * `granted` is the hold's total; `used` what of it is charged already. The total may be the one that the crawl knows: nothing is free,
- * but it holds unused pages itself (under way, or the answer to an earlier grant was lost). It grows by nothing else; ask again later.
+ * but it holds unused pages itself (under way, or the answer to an earlier grant was lost). Then ask again later, not at once.
  */
 export type Grant =
   | { readonly kind: 'granted'; readonly granted: number; readonly used: number }
@@ -55,7 +55,8 @@ export type RunStore = {
   /**
    * Gives the caller, under `token` (fresh, made by it), the oldest claimable crawl of the organization with the fewest running
    * ones; null when there is none. Claimable is a running crawl without a lease; an expired lease stands until it is reaped. Never
-   * gives one crawl to two; among racing callers the fairness is approximate.
+   * gives one crawl to two; among racing callers the fairness is approximate. Repeated under a token that holds a lease it answers
+   * that claim again and leaves the lease as it is.
    */
   claim(token: LeaseToken, leaseMs: number): Promise<Claim | null>;
   /** Extends the lease by `leaseMs` from now. */

@@ -53,6 +53,7 @@ export function analysisTests(harness: StoreHarness): void {
           pages.map((seq) => ({ seq, links: [0, 3], otherLinks: [`https://other.example/${seq}`] })),
         );
         expect(first).toHaveLength(4);
+        expect(answered(await store.readPagesBySeq(id, token, seqs(0, 999)))).toHaveLength(7);
       }),
     );
   });

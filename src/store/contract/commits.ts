@@ -127,6 +127,19 @@ export function commitTests(harness: StoreHarness): void {
     );
 
     test(
+      'takes a page of 5,000 outgoing links',
+      inWorld(harness, async ({ store, fetching }) => {
+        const { id, token } = await fetching();
+        const links = seqs(0, 2_499);
+        const otherLinks = links.map((seq) => `https://other.example/${seq}`.padEnd(300, 'x'));
+        const batch = batchOf(1, { discovered: [discovered(0)], results: [fetched(0, { links, otherLinks })] });
+        answered(await store.commitPages(id, token, batch));
+        const [page] = answered(await store.readPages(id, token, -1, 1));
+        expect([page?.links, page?.otherLinks]).toEqual([links, otherLinks]);
+      }),
+    );
+
+    test(
       'goes on where the last worker stopped',
       inWorld(harness, async ({ store, fetching }) => {
         const { tenant, id, token } = await fetching();

@@ -159,6 +159,8 @@ export function listTests(harness: StoreHarness): void {
         const read = await store.getSnapshots([newCrawlId(), ...crawls.map((crawl) => crawl.id)]);
         expect(read.sort(newestFirst)).toEqual(crawls.sort(newestFirst));
         expect(await store.getSnapshots([])).toEqual([]);
+        const most = [...crawls.map((crawl) => crawl.id), ...Array.from({ length: 998 }, newCrawlId)];
+        expect(await store.getSnapshots(most)).toHaveLength(2);
         expect(await store.getCrawl(crawls[0]?.organizationId as OrganizationId, newCrawlId())).toBeNull();
       }),
     );

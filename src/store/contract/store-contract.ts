@@ -10,6 +10,7 @@ import { exclusionTests } from './exclusion.ts';
 import type { StoreHarness } from './harness.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { keepingTests } from './keeping.ts';
+import { leaseTests } from './leases.ts';
 import { listTests } from './lists.ts';
 import { quotaTests } from './quota.ts';
 import { startTests } from './starts.ts';
@@ -22,6 +23,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     idempotencyTests(harness);
     listTests(harness);
     claimTests(harness);
+    leaseTests(harness);
     commitTests(harness);
     quotaTests(harness);
     analysisTests(harness);

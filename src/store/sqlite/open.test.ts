@@ -229,3 +229,14 @@ test('a closed store refuses everything as unavailable, and closing again is the
   await expect(store.ping()).rejects.toMatchObject({ code: 'unavailable' });
   await expect(store.listOrganizations()).rejects.toMatchObject({ code: 'unavailable' });
 });
+
+test('leases of holders that are known to have ended are taken away at once, and their tokens are lost', async () => {
+  const { store, expireLeases } = await opened(newPath());
+  const tenant = await createTenant(store);
+  const { id } = await tenant.start();
+  const { token } = await claimNext(store);
+  expect(await store.claim(newToken(), LEASE_MS)).toBeNull();
+  expect(await expireLeases()).toEqual([]);
+  expect(await store.heartbeat(id, token, LEASE_MS)).toBe('lost');
+  expect(await store.claim(newToken(), LEASE_MS)).toMatchObject({ snapshot: { id } });
+});

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { EpochMs } from '#domain/ids.ts';
+import type { Snapshot } from '#domain/snapshot.ts';
 import type { Log } from '#telemetry.ts';
 import type { Store } from '../store.ts';
 import { assembleStore } from './assemble.ts';
@@ -29,6 +30,11 @@ export type SqliteStore = {
   readonly store: Store;
   /** A port to transfer to another thread of the process, which gives it to `linkSqliteStore`. One thread each. */
   link(): MessagePort;
+  /**
+   * Takes every lease away, each counted as a loss. For when all holders are known to have ended, as those of an ended thread are:
+   * their crawls can be claimed at once. Answers the snapshots of crawls that ended by it.
+   */
+  expireLeases(): Promise<Snapshot[]>;
   /** Calls `listener` each time that the store thread ended unasked; the next one is started already. Answers how to stop that. */
   onExit(listener: () => void): () => void;
 };
@@ -89,6 +95,11 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
       restart = setTimeout(startAgain, RESTART_DELAY_MS);
     });
   }
+  async function expireLeases(): Promise<Snapshot[]> {
+    const given = await writer.write('expireLeases');
+    for (const crawl of given) log.warn({ crawlId: crawl.id }, 'the crawl was given up: its workers did not survive it');
+    return given;
+  }
   async function stopThread(): Promise<void> {
     closing = true;
     clearTimeout(restart);
@@ -114,10 +125,10 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
         unlock();
       },
     });
-    const ended = await writer.write('expireLeases');
-    for (const crawl of ended) log.warn({ crawlId: crawl.id }, 'the crawl was given up: its workers did not survive it');
+    await expireLeases();
     return {
       store,
+      expireLeases,
       link() {
         const { port1, port2 } = new MessageChannel();
         links.add(port1);

@@ -13,19 +13,41 @@ export type Sql = {
   texts(): string[];
 };
 
+type Prepared = { readonly statement: StatementSync; readonly names: readonly string[] };
+
+/**
+ * One row as an object. node:sqlite's own objects are dictionaries, their column names made anew for each row: reading a crawl that way
+ * costs more than finding it.
+ */
+function rowOf<R extends Row>(names: readonly string[], values: readonly SQLOutputValue[]): R {
+  const row: Row = {};
+  for (const [index, name] of names.entries()) row[name] = values[index] ?? null;
+  return row as R;
+}
+
 export function createSql(db: DatabaseSync): Sql {
-  const statements = new Map<string, StatementSync>();
-  const prepared = (text: string): StatementSync => {
+  const statements = new Map<string, Prepared>();
+  const prepared = (text: string): Prepared => {
     const known = statements.get(text);
     if (known !== undefined) return known;
     const statement = db.prepare(text);
-    statements.set(text, statement);
-    return statement;
+    statement.setReturnArrays(true);
+    const fresh = { statement, names: statement.columns().map(({ name }) => name) };
+    statements.set(text, fresh);
+    return fresh;
   };
   return {
-    get: <R extends Row>(text: string, ...values: SQLInputValue[]) => prepared(text).get(...values) as R | undefined,
-    all: <R extends Row>(text: string, ...values: SQLInputValue[]) => prepared(text).all(...values) as R[],
-    run: (text, ...values) => Number(prepared(text).run(...values).changes),
+    get<R extends Row>(text: string, ...values: SQLInputValue[]) {
+      const { statement, names } = prepared(text);
+      const row: unknown = statement.get(...values);
+      return Array.isArray(row) ? rowOf<R>(names, row) : undefined;
+    },
+    all<R extends Row>(text: string, ...values: SQLInputValue[]) {
+      const { statement, names } = prepared(text);
+      const rows: unknown[] = statement.all(...values);
+      return rows.map((row) => rowOf<R>(names, Array.isArray(row) ? row : []));
+    },
+    run: (text, ...values) => Number(prepared(text).statement.run(...values).changes),
     texts: () => [...statements.keys()],
   };
 }
