@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { Refusal } from '#domain/errors.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { createApp } from './app.ts';
+import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { createAnswerProblem } from './problems.ts';
@@ -28,6 +30,9 @@ export type HttpServerDeps = {
   /** The base address in problem types and in the OpenAPI document; null: the one that is listened on. */
   readonly publicUrl: string | null;
   readonly isReady: IsReady;
+  readonly timers: Timers;
+  /** Whose pages may read the answers; `*` for all. None: no word of CORS. */
+  readonly corsOrigins: readonly string[];
 };
 
 /** Bounds on how slowly and how much a client may send before it is answered 408 or 431 and cut off. */
@@ -42,7 +47,7 @@ const LIMITS = {
 
 const baseUrlOf = ({ host, port }: HttpAddress): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-export function createHttpServer({ service, log, publicUrl, isReady }: HttpServerDeps): HttpServer {
+export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins }: HttpServerDeps): HttpServer {
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
@@ -51,7 +56,9 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
     answerProblem,
     isReady: () => stopped === null && isReady(),
     publicUrl: () => baseUrl,
+    timers,
   });
+  const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
   const server = createServer(LIMITS, dispatch);
 
   /** Every request comes through here: it gets its id, the headers of every answer, and its line in the log. */
@@ -65,6 +72,7 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
       if (stopped !== null) server.closeIdleConnections();
       tell(exchange, performance.now() - startedAt);
     });
+    if (admitOrigin?.(exchange)) return;
     // one listener a request costs a closure, and lets a request that has no valid URL be answered as what it is
     const answer = getRequestListener((fetched) => app.fetch(fetched, exchange), {
       hostname: 'localhost',

@@ -1,22 +1,10 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
+import { FLAT, heapUsed } from './fixtures/heap.ts';
 import { inWatchWorld } from './fixtures/watch-world.ts';
 
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
-
-function heapUsed(): number {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
-}
-
 const UPDATES = 100_000;
-/** What 100,000 kept snapshots would take many times over, and what noise does not reach, in bytes. */
-const FLAT = 2 * 1024 * 1024;
-
 const updateOf = (snapshot: Snapshot, version: number): Snapshot => ({ ...snapshot, version, counters: { ...snapshot.counters } });
 
 describe('a watcher that never reads', () => {

@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { Caller } from '#domain/account.ts';
 import { notFound, Refusal } from '#domain/errors.ts';
 import { type CrawlId, isUuid } from '#domain/ids.ts';
+import type { Timers } from '#domain/timers.ts';
 import { requestsExceeded } from '#service/limit-requests.ts';
 import type { Service } from '#service/service.ts';
 import type { Exchange, ExchangeEnv } from '../exchange.ts';
@@ -12,15 +13,17 @@ import type { Operation, OperationRequest, Outcome } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { requestsHeaders, startsHeaders } from './rate-headers.ts';
 import { readJson } from './read-body.ts';
+import { createStreamUpdates } from './stream-updates.ts';
 import { readBySchema, readQuery } from './violations.ts';
 
-type Deps = { readonly service: Service; readonly answerProblem: AnswerProblem };
+type Deps = { readonly service: Service; readonly answerProblem: AnswerProblem; readonly timers: Timers };
 
 /** Answers what is below `/v1` and no operation. */
 export type RefuseCall = (c: Context<ExchangeEnv>) => Promise<Response>;
 
 /** Puts the operations of `/v1` into the app; the rest below it is for the refusal that this returns. */
-export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: Deps): RefuseCall {
+export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem, timers }: Deps): RefuseCall {
+  const streamUpdates = createStreamUpdates(timers);
   for (const operation of OPERATIONS) {
     const answer = (c: Context<ExchangeEnv>): Promise<Response> => {
       c.env.route = operation.path;
@@ -45,7 +48,8 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: De
       caller = await service.authenticate(secretOf(exchange));
       exchange.organizationId = caller.organizationId;
       if (limit === 'requests') await admit(exchange, caller);
-      return respond(replyOf(await run(caller)), exchange);
+      const outcome = await run(caller);
+      return outcome.updates === undefined ? respond(replyOf(outcome), exchange) : streamUpdates(outcome.updates, caller, exchange);
     } catch (error) {
       if (limit === 'starts' && caller !== null) await tellStarts(exchange, caller);
       return answerProblem(error, exchange);
