@@ -1,7 +1,7 @@
 import type { Bus, Topic } from '#bus/bus.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Timers } from '#domain/timers.ts';
-import type { Log } from '#telemetry.ts';
+import type { SparseWarn } from './sparse-warn.ts';
 
 /** A subscription that is wanted until `end`. */
 export type Attachment = {
@@ -12,13 +12,13 @@ export type Attachment = {
   end(): void;
 };
 
-export type AttachDeps = { readonly bus: Pick<Bus, 'subscribe'>; readonly timers: Timers; readonly log: Pick<Log, 'warn'> };
+export type AttachDeps = { readonly bus: Pick<Bus, 'subscribe'>; readonly timers: Timers; readonly warn: SparseWarn };
 
 /** A bus that does not answer holds up a watcher for this long, in milliseconds. */
 const MOST_WAIT_MS = 1_000;
 
 /** Attaches `listener` to `topic`; it is not called after `end`. */
-export function attach({ bus, timers, log }: AttachDeps, topic: Topic, listener: (snapshot: Snapshot) => void): Attachment {
+export function attach({ bus, timers, warn }: AttachDeps, topic: Topic, listener: (snapshot: Snapshot) => void): Attachment {
   const ready = Promise.withResolvers<void>();
   const stopWaiting = timers.after(MOST_WAIT_MS, ready.resolve);
   let state: 'attaching' | 'failed' | 'ended' | { readonly detach: () => void } = 'attaching';
@@ -34,7 +34,7 @@ export function attach({ bus, timers, log }: AttachDeps, topic: Topic, listener:
       else state = { detach };
     } catch (error) {
       if (!isEnded()) state = 'failed';
-      log.warn({ err: error }, 'no listening for updates: they are re-read');
+      warn(error, 'no listening for updates: they are re-read');
     }
     stopWaiting();
     ready.resolve();

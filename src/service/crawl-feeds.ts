@@ -35,7 +35,7 @@ const TICK_MS = 1_000;
 const PACE_MS = 200;
 
 export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
-  const { timers, log } = deps;
+  const { timers, warn } = deps;
   const feeds = new Map<CrawlId, Feed>();
   let stopTicking: (() => void) | null = null;
 
@@ -77,6 +77,7 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
     for (const watch of feed.watches) watch.offer(snapshot);
   }
 
+  /** Never rejects. */
   async function reread(feed: Feed): Promise<void> {
     const readAt = timers.now();
     feed.knownAt = readAt;
@@ -86,7 +87,7 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
       else if (feed.open) endDeleted(feed);
     } catch (error) {
       if (feed.knownAt === readAt) feed.knownAt = Number.NEGATIVE_INFINITY; // again at the next tick
-      throw error;
+      warn(error, 'a watched crawl could not be read: it is tried again');
     }
   }
 
@@ -97,9 +98,7 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
   async function rereadUnheard(): Promise<void> {
     const before = timers.now() - REREAD_MS;
     const unheard = [...feeds.values()].filter(({ knownAt }) => knownAt <= before);
-    const outcomes = await Promise.allSettled(unheard.map(reread));
-    const failures = outcomes.filter((outcome) => outcome.status === 'rejected');
-    if (failures.length > 0) log.warn({ err: failures[0]?.reason, crawls: failures.length }, 'watched crawls could not be read');
+    await Promise.all(unheard.map(reread));
   }
 
   function tick(): void {

@@ -2,7 +2,7 @@ import type { ApiKey, Caller } from '#domain/account.ts';
 import { Refusal } from '#domain/errors.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Store } from '#store/store.ts';
-import type { Log } from '#telemetry.ts';
+import type { SparseWarn } from './sparse-warn.ts';
 
 /**
  * Calls `onLost` once, at most 5 s after the caller's key was revoked or its secret replaced (`unauthorized`), or it lost a scope
@@ -14,12 +14,12 @@ export type FollowKey = (caller: Caller, onLost: (refusal: Refusal) => void) => 
 /** Between two look-ups of one secret; leaves the store time to answer within the promised 5 s. */
 const CHECK_MS = 3_000;
 
-type Deps = { readonly store: Pick<Store, 'findKeyBySecret'>; readonly timers: Timers; readonly log: Pick<Log, 'warn'> };
+type Deps = { readonly store: Pick<Store, 'findKeyBySecret'>; readonly timers: Timers; readonly warn: SparseWarn };
 type Follower = { readonly caller: Caller; readonly onLost: (refusal: Refusal) => void };
 type Followed = { readonly followers: Set<Follower>; stopAlarm: () => void };
 
 /** `stop`: nothing is looked up and nobody called any more. */
-export function createFollowKey({ store, timers, log }: Deps): { readonly followKey: FollowKey; readonly stop: () => void } {
+export function createFollowKey({ store, timers, warn }: Deps): { readonly followKey: FollowKey; readonly stop: () => void } {
   const keys = new Map<string, Followed>();
   let stopped = false;
 
@@ -32,7 +32,7 @@ export function createFollowKey({ store, timers, log }: Deps): { readonly follow
         if (refusal !== null && followed.followers.delete(follower)) follower.onLost(refusal);
       }
     } catch (error) {
-      log.warn({ err: error }, 'whether a key still holds could not be looked up');
+      warn(error, 'whether a key still holds could not be looked up');
     }
     if (followed.followers.size > 0) followed.stopAlarm = timers.after(CHECK_MS, () => void check(secretHash, followed));
     else if (keys.get(secretHash) === followed) keys.delete(secretHash);

@@ -45,7 +45,7 @@ const OVERLAP_MS = 5_000;
 const FIRST_LIMIT = 1_000;
 
 export function createOrganizationFeeds({ store, readSnapshot, ...deps }: Deps): OrganizationFeeds {
-  const { timers, log } = deps;
+  const { timers, warn } = deps;
   const feeds = new Map<OrganizationId, Feed>();
 
   function open(id: OrganizationId): Feed {
@@ -91,7 +91,7 @@ export function createOrganizationFeeds({ store, readSnapshot, ...deps }: Deps):
     else
       readSnapshot(snapshot.id).then(
         (stored) => stored !== null && tell(feed, stored),
-        (error: unknown) => log.warn({ err: error }, 'a crawl that was heard of could not be read: the next reading of changes has it'),
+        (error: unknown) => warn(error, 'a crawl that was heard of could not be read: the next reading of changes has it'),
       );
   }
 
@@ -130,7 +130,7 @@ export function createOrganizationFeeds({ store, readSnapshot, ...deps }: Deps):
     try {
       await readChanged(feed);
     } catch (error) {
-      log.warn({ err: error }, "an organization's changed crawls could not be read");
+      warn(error, "an organization's changed crawls could not be read: it is tried again");
     }
     endReading(feed);
   }

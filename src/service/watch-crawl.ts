@@ -10,6 +10,7 @@ import { createFollowKey, type FollowKey } from './follow-key.ts';
 import { createOrganizationFeeds } from './organization-feeds.ts';
 import { createReadSnapshot } from './read-snapshot.ts';
 import { requireScope } from './require-scope.ts';
+import { createSparseWarn } from './sparse-warn.ts';
 import type { OpenWatch, Watch } from './watch.ts';
 
 /**
@@ -42,10 +43,11 @@ type Deps = {
 };
 
 export function createWatchHub({ store, bus, timers, log }: Deps): WatchHub {
+  const warn = createSparseWarn({ log, timers });
   const readSnapshot = createReadSnapshot({ store });
-  const crawls = createCrawlFeeds({ readSnapshot, bus, timers, log });
-  const organizations = createOrganizationFeeds({ store, readSnapshot, bus, timers, log });
-  const keys = createFollowKey({ store, timers, log });
+  const crawls = createCrawlFeeds({ readSnapshot, bus, timers, warn });
+  const organizations = createOrganizationFeeds({ store, readSnapshot, bus, timers, warn });
+  const keys = createFollowKey({ store, timers, warn });
   const watches = new Set<OpenWatch>();
   let stopped = false;
   const stopListening = bus.onGap(() => {
