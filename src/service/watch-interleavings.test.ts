@@ -27,7 +27,15 @@ const BUSES = {
   'loses everything': async () => {},
 } as const;
 
-async function interleave(world: WatchWorld, falls: readonly number[], bus: keyof typeof BUSES, failing: boolean) {
+type Interleaving = {
+  readonly falls: readonly number[];
+  readonly bus: keyof typeof BUSES;
+  readonly failing?: boolean;
+  readonly whole?: boolean;
+};
+
+/** Watches a crawl of its own, or by `whole` its organization, while it goes on as `falls` says; `failing`: the first read does not answer. */
+async function interleave(world: WatchWorld, { falls, bus, failing = false, whole = false }: Interleaving) {
   const { hub, caller, running, timers, faults } = world;
   const crawl = await running();
   const stored: Snapshot[] = [];
@@ -47,22 +55,25 @@ async function interleave(world: WatchWorld, falls: readonly number[], bus: keyo
     await at(before);
     const answer = await go();
     await at(after);
-    if (call !== 'getSnapshots') return answer;
+    if (call === 'subscribe' || call === 'now') return answer;
     passed = true;
     if (failing) throw unavailable('cut off');
     return answer;
   };
-  const watch = await hub.watchCrawl(crawl.id, caller).catch(() => hub.watchCrawl(crawl.id, caller));
+  const open = () => (whole ? hub.watchOrganization(caller) : hub.watchCrawl(crawl.id, caller));
+  const watch = await open().catch(open);
+  const finalBefore = stored.some(isFinal);
   await at('before the first next');
   const reading = readAll(watch);
   await at('after it');
   await settled();
   // only what the bus has lost needs time: until it is read again
   if (bus === 'loses everything') await timers.advance(reading.end === null ? 11_000 : 0);
-  return { reading, stored };
+  if (whole) await watch.return();
+  return { reading, stored, finalBefore };
 }
 
-function problemsOf({ given, versions, end, error }: Reading, stored: readonly Snapshot[]): string[] {
+function problemsOf({ given, versions }: Reading, stored: readonly Snapshot[]): string[] {
   const finals = given.filter(isFinal);
   return [
     ...(versions.some((version, n) => n > 0 && version <= (versions[n - 1] as number)) ? ['not rising'] : []),
@@ -70,7 +81,7 @@ function problemsOf({ given, versions, end, error }: Reading, stored: readonly S
     ...(finals.length > 1 ? ['final repeated'] : []),
     ...(finals.length === 1 && given.at(-1) !== finals[0] ? ['something after the final'] : []),
     ...(versions.at(-1) === stored.at(-1)?.version ? [] : ['not the last version']),
-    ...(end?.kind === 'final' && error === null ? [] : ['not ended by the final']),
+    ...(given.every(({ id }) => id === stored[0]?.id) ? [] : ['another crawl']),
   ];
 }
 
@@ -91,8 +102,9 @@ it.each([
     const wrong: string[] = [];
     const caughtLate = { initial: 0, later: 0 };
     for (const falls of distributions()) {
-      const { reading, stored } = await interleave(world, falls, bus, failing);
+      const { reading, stored } = await interleave(world, { falls, bus, failing });
       for (const problem of problemsOf(reading, stored)) wrong.push(`${falls.join(' ')}: ${problem} (${reading.versions.join(', ')})`);
+      if (reading.end?.kind !== 'final' || reading.error !== null) wrong.push(`${falls.join(' ')}: not ended by the final`);
       if (reading.given.length === 1) caughtLate.initial++;
       else caughtLate.later++;
       world.expectNothingLeft();
@@ -100,6 +112,26 @@ it.each([
     expect(wrong).toEqual([]);
     // both ways were taken: the crawl was final before the watch had begun, and it ended under it
     expect(Math.min(caughtLate.initial, caughtLate.later)).toBeGreaterThan(50);
+  },
+  120_000,
+);
+
+it.each(['tells everything', 'tells everything twice, and what came before again', 'loses everything'] as const)(
+  'tells the watcher of an organization all that happens once its watch has begun, with a bus that %s',
+  async (bus) => {
+    const world = await openWatchWorld();
+    onTestFinished(world.close);
+    const wrong: string[] = [];
+    let untold = 0;
+    for (const falls of distributions()) {
+      const { reading, stored, finalBefore } = await interleave(world, { falls, bus, whole: true });
+      if (finalBefore && reading.given.length === 0) untold++;
+      else for (const problem of problemsOf(reading, stored)) wrong.push(`${falls.join(' ')}: ${problem} (${reading.versions.join(', ')})`);
+      world.expectNothingLeft();
+    }
+    expect(wrong).toEqual([]);
+    expect(untold).toBeGreaterThan(50);
+    expect(untold).toBeLessThan(400);
   },
   120_000,
 );
