@@ -9,6 +9,8 @@ import type { Log } from '#telemetry.ts';
 import { createApp } from './app.ts';
 import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
+import { createGraphql, isGraphqlTarget } from './graphql/graphql.ts';
+import { DEFAULT_LIMITS, type GraphqlLimits } from './graphql/limits.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { createAnswerProblem } from './problems.ts';
 
@@ -33,6 +35,8 @@ export type HttpServerDeps = {
   readonly timers: Timers;
   /** Whose pages may read the answers; `*` for all. None: no word of CORS. */
   readonly corsOrigins: readonly string[];
+  /** What differs from the defaults. */
+  readonly graphqlLimits?: Partial<GraphqlLimits>;
 };
 
 /** Bounds on how slowly and how much a client may send before it is answered 408 or 431 and cut off. */
@@ -47,7 +51,7 @@ const LIMITS = {
 
 const baseUrlOf = ({ host, port }: HttpAddress): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins }: HttpServerDeps): HttpServer {
+export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins, graphqlLimits }: HttpServerDeps): HttpServer {
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
@@ -59,6 +63,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
     timers,
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
+  const graphql = createGraphql({ service, log, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
   const server = createServer(LIMITS, dispatch);
 
   /** Every request comes through here: it gets its id, the headers of every answer, and its line in the log. */
@@ -73,6 +78,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
       tell(exchange, performance.now() - startedAt);
     });
     if (admitOrigin?.(exchange)) return;
+    if (isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects
     // one listener a request costs a closure, and lets a request that has no valid URL be answered as what it is
     const answer = getRequestListener((fetched) => app.fetch(fetched, exchange), {
       hostname: 'localhost',
