@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiKey, Organization } from '#domain/account.ts';
 import { apiOf, keyOf, runCli, type ServerProcess, startServer, tempDataDir } from './server-process.ts';
@@ -167,5 +169,27 @@ describe('the command line beside a running server', () => {
       const ended = await runCli(['keys', verb, id], environment);
       expect(ended).toMatchObject({ code: 1, stdout: '', stderr: `crawlgate: there is no key ${id}; see \`crawlgate keys list\`\n` });
     }
+  });
+});
+
+describe('bin/crawlgate.js', () => {
+  const wrapper = fileURLToPath(new URL('../bin/crawlgate.js', import.meta.url));
+  const runWrapper = (flags: readonly string[]): Promise<{ code: number; stderr: string }> =>
+    new Promise((resolve) => {
+      const child = execFile(process.execPath, [...flags, wrapper, 'orgs', 'sing'], (_error, _stdout, stderr) => {
+        resolve({ code: child.exitCode ?? -1, stderr });
+      });
+    });
+
+  it('runs the command line', async () => {
+    expect(await runWrapper([])).toEqual({ code: 2, stderr: expect.stringMatching(/^crawlgate: unknown command 'sing'.*\n$/) });
+  });
+
+  it('says in one line which Node is needed when it is run by an older one', async () => {
+    const asOld = "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.20.2'}})";
+    expect(await runWrapper(['--import', asOld])).toEqual({
+      code: 2,
+      stderr: 'crawlgate: needs Node 24 or newer, and this is Node 20.20.2\n',
+    });
   });
 });

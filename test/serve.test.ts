@@ -128,10 +128,13 @@ describe('serve', async () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('writes no secret to any log, whatever is done with it', async () => {
+  it.each<[string, { CRAWLGATE_API_KEY?: string }]>([
+    ['a random secret', {}],
+    ['a configured secret', { CRAWLGATE_API_KEY: SECRET }],
+  ])('writes %s to no log, whatever is done with it', async (_name, environment) => {
     using dataDir = tempDataDir();
-    await using server = await startServer(dataDir.path, { LOG_LEVEL: 'trace' });
-    const key = keyOf(dataDir.path);
+    await using server = await startServer(dataDir.path, { LOG_LEVEL: 'trace', ...environment });
+    const key = environment.CRAWLGATE_API_KEY ?? keyOf(dataDir.path);
     const api = apiOf(server.url, key);
     await api.until(await api.start({ url: site.origin }), isFinal);
     await api.fetch('/v1/crawls?limit=x');
@@ -176,6 +179,15 @@ describe('the stop', () => {
     expect(new Set(site.paths()).size).toBe(60);
     expect(site.paths().length).toBeLessThanOrEqual(61);
     await site.close();
+  });
+
+  it('also comes by a SIGTERM to npm, which must not leave the service behind', async () => {
+    using dataDir = tempDataDir();
+    await using server = await startServer(dataDir.path, {}, ['npm', 'start']);
+    server.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.output.stderr).toContain('"msg":"stopped"');
+    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
   });
 
   it('is cut short by a second signal', { timeout: 60_000 }, async () => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { baseUrlOf } from '#http/base-url.ts';
 import { openApiDocument } from '#http/rest/openapi.ts';
 import type { Context } from './context.ts';
 
@@ -11,7 +12,7 @@ export function addOpenapi(program: Command, context: Context): void {
     .command('openapi')
     .description('print the OpenAPI document of the REST API')
     .action(() => {
-      const { host, port, publicUrl } = context.config();
-      context.out(printOpenApi(publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`));
+      const config = context.config();
+      context.out(printOpenApi(config.publicUrl ?? baseUrlOf(config)));
     });
 }

@@ -2,6 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { describeRule } from '#analysis/registry.ts';
 import { createLocalBus, type LocalBus } from '#bus/local.ts';
 import { parseNetwork } from '#domain/address.ts';
+import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createService } from '#service/service.ts';
 import { openSqliteStore, type SqliteStore } from '#store/sqlite/open.ts';
@@ -19,7 +20,7 @@ export type RunningService = {
   /** The address that is listened on, `http://HOST:PORT`. */
   readonly url: string;
   readonly keyNews: KeyNews;
-  /** Ordered, bounded to ten seconds, memoised; never rejects. */
+  /** Ordered, bounded to ten seconds; never rejects. Call it once. */
   stop(): Promise<void>;
 };
 
@@ -48,8 +49,6 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
     const sqlite = await openSqliteStore({ path: config.storePath, threadEntry: new URL('./store-thread.ts', import.meta.url), log });
     const { store } = sqlite;
     shutdown.add('store', STOP_LIMITS.store, store.close);
-    const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal });
-
     const bus = createLocalBus({ log });
     shutdown.add('bus', STOP_LIMITS.bus, bus.close);
     const allowedNetworks = config.allowNetworks.map(parseNetwork);
@@ -71,9 +70,16 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
     shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);
     shutdown.add('http', STOP_LIMITS.http, () => http.stop({ deadlineMs: STOP_LIMITS.http - AHEAD_MS }));
     url = await listen(http, config);
+    // After all that commonly fails: a secret must not be made that nobody is told.
+    const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal });
     crawler.start();
     log.info({ url, version: readVersion() }, 'ready');
-    return { url, keyNews, stop: shutdown.run };
+    const stop = async (): Promise<void> => {
+      log.info('stopping');
+      await shutdown.run();
+      log.info('stopped');
+    };
+    return { url, keyNews, stop };
   } catch (error) {
     await shutdown.run();
     throw error;
@@ -97,13 +103,11 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'HOST is a name that cannot be resolved',
 };
 
-/** Answers the base address under which the server is reached on this machine. */
-async function listen(http: HttpServer, { host, port }: Config): Promise<string> {
-  const urlOf = (bound: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+async function listen(http: HttpServer, config: Config): Promise<string> {
   try {
-    return urlOf((await http.listen({ host, port })).port);
+    return baseUrlOf(await http.listen(config));
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
-    throw new Error(`cannot listen on ${urlOf(port)}: ${PROBLEMS[code] ?? message}`, { cause: error });
+    throw new Error(`cannot listen on ${baseUrlOf(config)}: ${PROBLEMS[code] ?? message}`, { cause: error });
   }
 }

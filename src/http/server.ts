@@ -7,6 +7,7 @@ import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { createApp } from './app.ts';
+import { baseUrlOf } from './base-url.ts';
 import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { createGraphql, isGraphqlTarget } from './graphql/graphql.ts';
@@ -48,8 +49,6 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 * 1024,
 };
-
-const baseUrlOf = ({ host, port }: HttpAddress): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins, graphqlLimits }: HttpServerDeps): HttpServer {
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
