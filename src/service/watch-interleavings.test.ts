@@ -22,7 +22,7 @@ function distributions(steps: number = STEPS, places: number = PLACES.length): n
 const BUSES = {
   'tells everything': (world: WatchWorld, snapshot: Snapshot) => world.bus.publish(snapshot),
   'tells everything twice, and what came before again': async (world: WatchWorld, snapshot: Snapshot, before: readonly Snapshot[]) => {
-    for (const told of [snapshot, ...before, snapshot]) await world.bus.publish(told);
+    for (const told of [snapshot, snapshot, ...before]) await world.bus.publish(told);
   },
   'loses everything': async () => {},
 } as const;
@@ -43,8 +43,12 @@ async function interleave(world: WatchWorld, { falls, bus, failing = false, whol
   const tell = async () => BUSES[bus](world, stored.at(-1) as Snapshot, stored.slice(0, -1));
   const steps = [store(crawl.commit), tell, store(crawl.commit), tell, store(crawl.finish), tell];
   const at = async (place: Place): Promise<void> => {
-    for (const step of steps.splice(0, falls[PLACES.indexOf(place)])) await step();
-    if (place === 'after it') for (const step of steps.splice(0)) await step();
+    if (place !== 'after it') for (const step of steps.splice(0, falls[PLACES.indexOf(place)])) await step();
+    else
+      for (const step of steps.splice(0)) {
+        await step();
+        await timers.advance(200); // the pace lets each one through
+      }
   };
 
   let passed = false;
