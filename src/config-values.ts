@@ -68,6 +68,22 @@ export function readNetworks(text: string): readonly string[] {
   return cidrs;
 }
 
+/** As browsers send them (RFC 6454 §6.2), or `*` alone. */
+export function readOrigins(text: string): readonly string[] {
+  const origins = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  if (origins.length === 1 && origins[0] === '*') return origins;
+  for (const origin of origins) {
+    const url = URL.parse(origin);
+    const known = url !== null && ['http:', 'https:'].includes(url.protocol) ? url.origin : null;
+    if (known === null) throw new Wrong(`names ${JSON.stringify(origin)}, which is no http or https origin`);
+    if (known !== origin) throw new Wrong(`names ${JSON.stringify(origin)}, whose origin is ${known}`);
+  }
+  return origins;
+}
+
 export function readApiKey(text: string): string {
   if (!/^[\x21-\x7e]*$/.test(text)) throw new Wrong('has a character that is not printable ASCII, or a space');
   if (text.length < 24) throw new Wrong(`has ${text.length} characters`);

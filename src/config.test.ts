@@ -30,6 +30,7 @@ describe('the configuration', () => {
       monthlyUrlQuota: 100_000,
       readLimitPerMinute: 600,
       retentionDays: 90,
+      corsOrigins: [],
       logLevel: 'info',
     });
   });
@@ -47,6 +48,7 @@ describe('the configuration', () => {
       STORE_URL: 'sqlite:/srv/a:b.db',
       CRAWL_ALLOW_NETWORKS: '127.0.0.0/8, ::1',
       CRAWL_RATE_PER_HOST: '0.5',
+      CORS_ORIGINS: 'https://app.example, http://localhost:3000',
       LOG_LEVEL: 'warn',
     });
     expect(config).toMatchObject({
@@ -57,6 +59,7 @@ describe('the configuration', () => {
       storePath: '/srv/a:b.db',
       allowNetworks: ['127.0.0.0/8', '::1'],
       crawlRatePerHost: 0.5,
+      corsOrigins: ['https://app.example', 'http://localhost:3000'],
       logLevel: 'warn',
     });
   });
@@ -96,6 +99,9 @@ describe('the configuration', () => {
     ['MONTHLY_URL_QUOTA', '-5', 'is too small'],
     ['READ_LIMIT_PER_MINUTE', 'off', 'is not a whole number'],
     ['RETENTION_DAYS', '0', 'is too small'],
+    ['CORS_ORIGINS', 'app.example', 'names "app.example", which is no http or https origin'],
+    ['CORS_ORIGINS', 'https://app.example/', 'names "https://app.example/", whose origin is https://app.example'],
+    ['CORS_ORIGINS', 'https://app.example,*', 'names "*", which is no http or https origin'],
     ['LOG_LEVEL', 'loud', 'is not a level'],
   ])('refuses %s=%j in one line that names it and says what is accepted', (name, value, problem) => {
     const message = problemOf({ [name]: value });

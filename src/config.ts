@@ -4,6 +4,7 @@ import {
   readHost,
   readLogLevel,
   readNetworks,
+  readOrigins,
   readPath,
   readPublicUrl,
   readRate,
@@ -153,6 +154,14 @@ const TABLE = {
     default: '90',
     unit: 'days',
     meaning: 'How long ended crawls, with their pages and findings, and events are kept.',
+  }),
+  corsOrigins: variable<readonly string[]>({
+    name: 'CORS_ORIGINS',
+    accepts: '* or origins such as https://app.example, separated by commas',
+    default: 'none',
+    meaning: 'The origins whose pages may call the API from a browser; `*` for all. Without any, browsers keep other origins out.',
+    read: readOrigins,
+    unset: [],
   }),
   logLevel: variable({
     name: 'LOG_LEVEL',

@@ -6,6 +6,7 @@ import { type Context, UsageError } from './context.ts';
 import { addKeys } from './keys.ts';
 import { addOpenapi } from './openapi.ts';
 import { addOrgs } from './orgs.ts';
+import { addSchema } from './schema.ts';
 import { addServe } from './serve.ts';
 
 const EXAMPLES = `
@@ -39,6 +40,7 @@ function createProgram(context: Context): Command {
   addOrgs(program, context);
   addKeys(program, context);
   addOpenapi(program, context);
+  addSchema(program, context);
   addConfig(program, context);
   return program;
 }

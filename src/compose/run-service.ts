@@ -7,6 +7,7 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createService } from '#service/service.ts';
 import { openSqliteStore, type SqliteStore } from '#store/sqlite/open.ts';
 import { createStderrLog } from '#telemetry.ts';
+import { systemTimers } from '#worker/timers.ts';
 import type { Config } from '../config.ts';
 import { createCrawlerHost, type ThreadStart } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
@@ -52,9 +53,9 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
     shutdown.add('bus', STOP_LIMITS.bus, bus.close);
     const allowedNetworks = config.allowNetworks.map(parseNetwork);
     const { readLimitPerMinute, publicUrl } = config;
-    const service = createService({ store, bus, describeRule, allowedNetworks, readLimitPerMinute });
+    const service = createService({ store, bus, describeRule, allowedNetworks, readLimitPerMinute, timers: systemTimers, log });
     const isReady = (): Promise<boolean> => store.ping().then(() => true);
-    const http = createHttpServer({ service, log, publicUrl, isReady });
+    const http = createHttpServer({ service, log, publicUrl, isReady, timers: systemTimers, corsOrigins: config.corsOrigins });
 
     let url = '';
     const crawler = createCrawlerHost({

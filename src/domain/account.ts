@@ -31,4 +31,6 @@ export type Caller = {
   readonly organizationId: OrganizationId;
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
+  /** The SHA-256 of the secret that was shown, in lower-case hex: whether it still holds is found by it. Never leaves the process. */
+  readonly secretHash: string;
 };

@@ -4,6 +4,7 @@ export const CRAWL_STATES = ['running', 'done', 'failed'] as const satisfies rea
 
 /** Finer than the state, and never in contradiction to it: `finished` exactly when the state is final. */
 export type CrawlPhase = 'queued' | 'fetching' | 'analyzing' | 'finished';
+export const CRAWL_PHASES = ['queued', 'fetching', 'analyzing', 'finished'] as const satisfies readonly CrawlPhase[];
 
 export const DONE_REASONS = ['completed', 'max_urls'] as const;
 export const FAILED_REASONS = [

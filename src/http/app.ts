@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { notFound, Refusal } from '#domain/errors.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import { answerDocsFile, answerDocsPage, DOCS_PATH } from './docs.ts';
 import type { ExchangeEnv } from './exchange.ts';
@@ -16,13 +17,14 @@ type Deps = {
   readonly answerProblem: AnswerProblem;
   readonly isReady: IsReady;
   readonly publicUrl: () => string;
+  readonly timers: Timers;
 };
 
 /** An address that needs no key; `name` is the last part of its path. */
 type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
-export function createApp({ service, answerProblem, isReady, publicUrl }: Deps): Hono<ExchangeEnv> {
+export function createApp({ service, answerProblem, isReady, publicUrl, timers }: Deps): Hono<ExchangeEnv> {
   const open: readonly OpenRoute[] = [
     { path: HEALTH_PATH, answer: answerAlive },
     { path: READY_PATH, answer: createAnswerReady(isReady) },
@@ -40,7 +42,7 @@ export function createApp({ service, answerProblem, isReady, publicUrl }: Deps):
       return respond(await answer(c.req.param('name') ?? ''), c.env);
     });
   }
-  const refuseCall = mountRest(app, { service, answerProblem });
+  const refuseCall = mountRest(app, { service, answerProblem, timers });
   app.notFound((c) => {
     if (c.req.path === '/v1' || c.req.path.startsWith('/v1/')) return refuseCall(c);
     const allow = allowedMethods(routes, c.req.path);

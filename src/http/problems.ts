@@ -29,7 +29,7 @@ export const PROBLEM_TYPE = 'application/problem+json';
 export const problemPath = (code: ErrorCode): string => `/problems/${code}`;
 
 /** RFC 9110 §10.2.3: whole seconds, here rounded up and never 0, so that a client that waits so long is not refused again. */
-const wholeSeconds = (milliseconds: number): string => String(Math.max(1, Math.ceil(milliseconds / 1000)));
+export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000));
 
 export function createAnswerProblem({ log, publicUrl }: Deps): AnswerProblem {
   const masked = (error: unknown, { id, route }: Exchange): Refusal => {
@@ -55,8 +55,9 @@ export function createAnswerProblem({ log, publicUrl }: Deps): AnswerProblem {
   };
 }
 
-function headersOf(code: ErrorCode, facts: Refusal['facts']): Record<string, string> {
-  if (code === 'rate_limited' || code === 'unavailable') return { 'Retry-After': wholeSeconds(facts.retryAfterMs ?? 0) };
+/** What goes with a code beside the body. */
+export function headersOf(code: ErrorCode, facts: Refusal['facts']): Record<string, string> {
+  if (code === 'rate_limited' || code === 'unavailable') return { 'Retry-After': String(wholeSeconds(facts.retryAfterMs ?? 0)) };
   if (code === 'unauthorized') return { 'WWW-Authenticate': 'Bearer' };
   if (code === 'method_not_allowed') return { Allow: (facts.allow ?? []).join(', ') };
   if (code === 'payload_too_large') return { Connection: 'close' }; // the rest of the body is not read

@@ -3,11 +3,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { getRequestListener, RequestError } from '@hono/node-server';
 import { Refusal } from '#domain/errors.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { createApp } from './app.ts';
 import { baseUrlOf } from './base-url.ts';
+import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
+import { createGraphql, isGraphqlTarget } from './graphql/graphql.ts';
+import { DEFAULT_LIMITS, type GraphqlLimits } from './graphql/limits.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { createAnswerProblem } from './problems.ts';
 
@@ -17,8 +21,8 @@ export type HttpServer = {
   /** Answers the address that is listened on: `port` 0 takes any free one. Rejects when it cannot be had. */
   listen(address: HttpAddress): Promise<HttpAddress>;
   /**
-   * Not ready, then no new connections; requests under way are answered, each as the last one of its connection; after `deadlineMs`
-   * whatever is left is cut. Memoised.
+   * Not ready, then no new connections; watches end, requests under way are answered, each as the last one of its connection; after
+   * `deadlineMs` whatever is left is cut. Memoised.
    */
   stop(options: { readonly deadlineMs: number }): Promise<void>;
 };
@@ -29,6 +33,11 @@ export type HttpServerDeps = {
   /** The base address in problem types and in the OpenAPI document; null: the one that is listened on. */
   readonly publicUrl: string | null;
   readonly isReady: IsReady;
+  readonly timers: Timers;
+  /** Whose pages may read the answers; `*` for all. None: no word of CORS. */
+  readonly corsOrigins: readonly string[];
+  /** What differs from the defaults. */
+  readonly graphqlLimits?: Partial<GraphqlLimits>;
 };
 
 /** Bounds on how slowly and how much a client may send before it is answered 408 or 431 and cut off. */
@@ -41,7 +50,7 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 
-export function createHttpServer({ service, log, publicUrl, isReady }: HttpServerDeps): HttpServer {
+export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins, graphqlLimits }: HttpServerDeps): HttpServer {
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
@@ -50,7 +59,10 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
     answerProblem,
     isReady: () => stopped === null && isReady(),
     publicUrl: () => baseUrl,
+    timers,
   });
+  const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
+  const graphql = createGraphql({ service, log, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
   const server = createServer(LIMITS, dispatch);
 
   /** Every request comes through here: it gets its id, the headers of every answer, and its line in the log. */
@@ -64,6 +76,8 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
       if (stopped !== null) server.closeIdleConnections();
       tell(exchange, performance.now() - startedAt);
     });
+    if (admitOrigin?.(exchange)) return;
+    if (isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects
     // one listener a request costs a closure, and lets a request that has no valid URL be answered as what it is
     const answer = getRequestListener((fetched) => app.fetch(fetched, exchange), {
       hostname: 'localhost',
@@ -92,6 +106,7 @@ export function createHttpServer({ service, log, publicUrl, isReady }: HttpServe
 
   async function stop(deadlineMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
+    service.stopWatching();
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await closed;
     clearTimeout(deadline);

@@ -31,7 +31,8 @@ async function keyWith(secret: string) {
 describe('authenticate', () => {
   it("answers the key's organization, id and scopes, and looks the secret up by its SHA-256", async () => {
     const key = await keyWith('secret');
-    expect(await authenticate('secret')).toStrictEqual({ organizationId: key.organizationId, keyId: key.id, scopes: key.scopes });
+    const { organizationId, id: keyId, scopes } = key;
+    expect(await authenticate('secret')).toStrictEqual({ organizationId, keyId, scopes, secretHash: hashOf('secret') });
     expect(lookUps).toStrictEqual([hashOf('secret')]);
   });
 

@@ -27,7 +27,7 @@ export function createAuthenticate({ store, now }: Deps): Authenticate {
 
   async function lookUp(secretHash: string): Promise<Caller | null> {
     const key = await store.findKeyBySecret(secretHash);
-    return key === null ? null : { organizationId: key.organizationId, keyId: key.id, scopes: key.scopes };
+    return key === null ? null : { organizationId: key.organizationId, keyId: key.id, scopes: key.scopes, secretHash };
   }
 
   function keep(secretHash: string): Kept {

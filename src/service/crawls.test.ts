@@ -7,6 +7,7 @@ import type { Snapshot } from '#domain/snapshot.ts';
 import type { OpenStore } from '#store/contract/harness.ts';
 import { createTenant } from '#store/contract/world.ts';
 import { silent, sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
+import { systemTimers } from '#worker/timers.ts';
 import { createService, type Service } from './service.ts';
 
 let opened: OpenStore;
@@ -14,7 +15,15 @@ let service: Service;
 const bus = createLocalBus({ log: silent });
 beforeAll(async () => {
   opened = await sqliteHarness.open();
-  service = createService({ store: opened.store, bus, describeRule: () => null, allowedNetworks: [], readLimitPerMinute: 0 });
+  service = createService({
+    store: opened.store,
+    bus,
+    describeRule: () => null,
+    allowedNetworks: [],
+    readLimitPerMinute: 0,
+    timers: systemTimers,
+    log: silent,
+  });
 });
 afterAll(async () => {
   await bus.close();
@@ -23,7 +32,7 @@ afterAll(async () => {
 
 async function newCaller(scopes: Caller['scopes'] = ['crawls:read', 'crawls:write']): Promise<Caller> {
   const { organizationId, keyId } = await createTenant(opened.store);
-  return { organizationId, keyId, scopes };
+  return { organizationId, keyId, scopes, secretHash: 'not looked up' };
 }
 const START = { url: 'https://example.com/' };
 

@@ -1,10 +1,10 @@
 import type { Caller } from '#domain/account.ts';
 import type { SiteRecord, Store } from '#store/store.ts';
-import { type List, type ListInput, readList } from './list.ts';
+import { type CursorList, type ListInput, readList } from './list.ts';
 import { requireScope } from './require-scope.ts';
 
 /** By authority. Throws `invalid_cursor`. */
-export type ListSites = (input: ListInput, caller: Caller) => Promise<List<SiteRecord>>;
+export type ListSites = (input: ListInput, caller: Caller) => Promise<CursorList<SiteRecord>>;
 
 export function createListSites({ store }: { readonly store: Pick<Store, 'listSites'> }): ListSites {
   return async (input, caller) => {

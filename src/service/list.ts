@@ -16,6 +16,9 @@ export type List<Item> = {
   readonly nextCursor: string | null;
 };
 
+/** A list that also tells where each of its items lies. */
+export type CursorList<Item> = List<Item> & { readonly cursorOf: (item: Item) => string };
+
 type Keyset<Item> = {
   readonly scope: CursorScope;
   /** An item's sort key. */
@@ -27,12 +30,13 @@ type Keyset<Item> = {
 };
 
 /** Reads one part of a list, and one item more to know whether it goes on. Throws `invalid_cursor`. */
-export async function readList<Item>({ limit = DEFAULT_LIMIT, cursor }: ListInput, keyset: Keyset<Item>): Promise<List<Item>> {
+export async function readList<Item>({ limit = DEFAULT_LIMIT, cursor }: ListInput, keyset: Keyset<Item>): Promise<CursorList<Item>> {
   const after = cursor === undefined ? null : decodeCursor(cursor, keyset.scope, keyset.parts);
   const bounded = Math.min(limit, MOST_LIMIT);
   const found = await keyset.read(after, bounded + 1);
   const items = found.slice(0, bounded);
   const last = items.at(-1);
   const goesOn = found.length > bounded && last !== undefined;
-  return { items, nextCursor: goesOn ? encodeCursor(keyset.positionOf(last), keyset.scope) : null };
+  const cursorOf = (item: Item): string => encodeCursor(keyset.positionOf(item), keyset.scope);
+  return { items, nextCursor: goesOn ? cursorOf(last) : null, cursorOf };
 }

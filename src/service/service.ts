@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Bus } from '#bus/bus.ts';
 import type { Network } from '#domain/address.ts';
 import type { CrawlId } from '#domain/ids.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Store } from '#store/store.ts';
+import type { Log } from '#telemetry.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { type CancelCrawl, createCancelCrawl } from './cancel-crawl.ts';
 import { createDeleteCrawl, type DeleteCrawl } from './delete-crawl.ts';
+import { createGetApiKey, createGetOrganization, type GetApiKey, type GetOrganization } from './get-account.ts';
 import { createGetCrawl, type GetCrawl } from './get-crawl.ts';
+import { createGetQueuePositions, type GetQueuePositions } from './get-queue-positions.ts';
+import { createGetSites, type GetSites } from './get-sites.ts';
 import { createGetStartAllowance, type GetStartAllowance } from './get-start-allowance.ts';
 import { createGetUsage, type GetUsage } from './get-usage.ts';
 import { createLimitRequests, type LimitRequests } from './limit-requests.ts';
@@ -14,10 +19,12 @@ import { createListCrawls, type ListCrawls } from './list-crawls.ts';
 import { createListFindings, type DescribeRule, type ListFindings } from './list-findings.ts';
 import { createListPages, type ListPages } from './list-pages.ts';
 import { createListSites, type ListSites } from './list-sites.ts';
+import { type CountCrawls, createCountCrawls, createPageCrawls, type PageCrawls } from './page-crawls.ts';
 import { createStartCrawl, type StartCrawl } from './start-crawl.ts';
+import { createWatchHub, type WatchHub } from './watch-crawl.ts';
 
-/** Every use case, as REST and later GraphQL call them. */
-export type Service = {
+/** Every use case, as REST and GraphQL call them. */
+export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey'> & {
   readonly authenticate: Authenticate;
   readonly limitRequests: LimitRequests;
   readonly startCrawl: StartCrawl;
@@ -26,10 +33,18 @@ export type Service = {
   readonly cancelCrawl: CancelCrawl;
   readonly deleteCrawl: DeleteCrawl;
   readonly listCrawls: ListCrawls;
+  readonly pageCrawls: PageCrawls;
+  readonly countCrawls: CountCrawls;
+  readonly getQueuePositions: GetQueuePositions;
   readonly listPages: ListPages;
   readonly listFindings: ListFindings;
   readonly listSites: ListSites;
+  readonly getSites: GetSites;
+  readonly getOrganization: GetOrganization;
+  readonly getApiKey: GetApiKey;
   readonly getUsage: GetUsage;
+  /** See `WatchHub.stop`; called by the server before it waits for what is under way. */
+  readonly stopWatching: () => void;
 };
 
 export type ServiceDeps = {
@@ -40,7 +55,9 @@ export type ServiceDeps = {
   readonly allowedNetworks: readonly Network[];
   /** Requests a minute a key, starts aside; 0 = no limit. */
   readonly readLimitPerMinute: number;
-  /** A clock that never goes back, in milliseconds. */
+  readonly timers: Timers;
+  readonly log: Log;
+  /** A clock that never goes back, in milliseconds. Default: that of the timers. */
   readonly now?: () => number;
   readonly newId?: () => CrawlId;
 };
@@ -51,10 +68,15 @@ export function createService(deps: ServiceDeps): Service {
     bus,
     describeRule,
     allowedNetworks,
-    now = () => performance.now(),
+    timers,
+    log,
+    now = timers.now,
     newId = () => randomUUID() as string as CrawlId,
   } = deps;
+  const { stop: stopWatching, ...watching } = createWatchHub({ store, bus, timers, log });
   return {
+    ...watching,
+    stopWatching,
     authenticate: createAuthenticate({ store, now }),
     limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now }),
     startCrawl: createStartCrawl({ store, bus, newId, allowedNetworks }),
@@ -63,9 +85,15 @@ export function createService(deps: ServiceDeps): Service {
     cancelCrawl: createCancelCrawl({ store, bus }),
     deleteCrawl: createDeleteCrawl({ store }),
     listCrawls: createListCrawls({ store }),
+    pageCrawls: createPageCrawls({ store }),
+    countCrawls: createCountCrawls({ store }),
+    getQueuePositions: createGetQueuePositions({ store }),
     listPages: createListPages({ store }),
     listFindings: createListFindings({ store, describeRule }),
     listSites: createListSites({ store }),
+    getSites: createGetSites({ store }),
+    getOrganization: createGetOrganization({ store }),
+    getApiKey: createGetApiKey({ store }),
     getUsage: createGetUsage({ store }),
   };
 }

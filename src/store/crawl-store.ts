@@ -78,6 +78,11 @@ export type CrawlStore = {
   /** An organization's crawls that changed at or after `since` (the store's time), oldest change first, and the time of the read. */
   listChanged(organizationId: OrganizationId, since: EpochMs, limit: number): Promise<{ snapshots: Snapshot[]; readAt: EpochMs }>;
   listCrawls(query: CrawlListQuery): Promise<Snapshot[]>;
+  /**
+   * For each of `ids` that waits for a worker (running, and nobody holds a lease of it) its place among its organization's crawls
+   * that do, from 1, by (startedAt, id): the order in which workers take them. At most 1,000 ids.
+   */
+  getQueuePositions(organizationId: OrganizationId, ids: readonly CrawlId[]): Promise<ReadonlyMap<CrawlId, number>>;
   /** How many match, counted up to `most`. */
   countCrawls(organizationId: OrganizationId, filter: CrawlFilter, most: number): Promise<number>;
   /**

@@ -2,25 +2,28 @@ import type { Context, Hono } from 'hono';
 import type { Caller } from '#domain/account.ts';
 import { notFound, Refusal } from '#domain/errors.ts';
 import { type CrawlId, isUuid } from '#domain/ids.ts';
-import { requestsExceeded } from '#service/limit-requests.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
+import { countRequest, identify } from '../admit.ts';
 import type { Exchange, ExchangeEnv } from '../exchange.ts';
 import type { AnswerProblem } from '../problems.ts';
 import { type Reply, respond } from '../reply.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import type { Operation, OperationRequest, Outcome } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { requestsHeaders, startsHeaders } from './rate-headers.ts';
+import { startsHeaders } from './rate-headers.ts';
 import { readJson } from './read-body.ts';
+import { createStreamUpdates } from './stream-updates.ts';
 import { readBySchema, readQuery } from './violations.ts';
 
-type Deps = { readonly service: Service; readonly answerProblem: AnswerProblem };
+type Deps = { readonly service: Service; readonly answerProblem: AnswerProblem; readonly timers: Timers };
 
 /** Answers what is below `/v1` and no operation. */
 export type RefuseCall = (c: Context<ExchangeEnv>) => Promise<Response>;
 
 /** Puts the operations of `/v1` into the app; the rest below it is for the refusal that this returns. */
-export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: Deps): RefuseCall {
+export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem, timers }: Deps): RefuseCall {
+  const streamUpdates = createStreamUpdates(timers);
   for (const operation of OPERATIONS) {
     const answer = (c: Context<ExchangeEnv>): Promise<Response> => {
       c.env.route = operation.path;
@@ -42,21 +45,14 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: De
   async function answerCall(exchange: Exchange, limit: Operation['limit'], run: (caller: Caller) => Promise<Outcome>): Promise<Response> {
     let caller: Caller | null = null;
     try {
-      caller = await service.authenticate(secretOf(exchange));
-      exchange.organizationId = caller.organizationId;
-      if (limit === 'requests') await admit(exchange, caller);
-      return respond(replyOf(await run(caller)), exchange);
+      caller = await identify(exchange, service);
+      if (limit === 'requests') await countRequest(exchange, caller, service);
+      const outcome = await run(caller);
+      return outcome.updates === undefined ? respond(replyOf(outcome), exchange) : streamUpdates(outcome.updates, caller, exchange);
     } catch (error) {
       if (limit === 'starts' && caller !== null) await tellStarts(exchange, caller);
       return answerProblem(error, exchange);
     }
-  }
-
-  async function admit(exchange: Exchange, caller: Caller): Promise<void> {
-    const allowance = await service.limitRequests(caller.keyId);
-    if (allowance === null) return;
-    Object.assign(exchange.headers, requestsHeaders(allowance));
-    if (!allowance.admitted) throw requestsExceeded(allowance);
   }
 
   async function tellStarts(exchange: Exchange, caller: Caller): Promise<void> {
@@ -66,13 +62,6 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem }: De
       // the store does not answer: the refusal under way says so, and nothing is known of the allowance
     }
   }
-}
-
-/** RFC 6750 §2.1; the scheme in any case. Throws `unauthorized`. */
-function secretOf({ request }: Exchange): string {
-  const secret = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  if (secret === undefined) throw new Refusal('unauthorized', 'Send an API key: "Authorization: Bearer <key>".');
-  return secret;
 }
 
 function readRequest<Body>(c: Context<ExchangeEnv>, { query }: Operation, body: Body): OperationRequest<Record<string, unknown>, Body> {

@@ -97,14 +97,14 @@ function problemResponses(operation: Operation, publicUrl: string): RouteConfig[
 
 function answerResponses(operation: Operation): RouteConfig['responses'] {
   return Object.fromEntries(
-    Object.entries(operation.answers).map(([status, { description, schema, headers = {} }]) => {
+    Object.entries(operation.answers).map(([status, { description, schema, contentType = 'application/json', headers = {} }]) => {
       const own = Object.entries(headers).map(([name, header]) => [name, { ...header, schema: { type: 'string' as const } }]);
       return [
         status,
         {
           description,
           headers: { ...headerRefs(AUTHENTICATED), ...Object.fromEntries(own) },
-          ...(schema !== undefined && { content: { 'application/json': { schema } } }),
+          ...(schema !== undefined && { content: { [contentType]: { schema } } }),
         },
       ];
     }),

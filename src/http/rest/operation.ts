@@ -3,6 +3,7 @@ import type { Caller, Scope } from '#domain/account.ts';
 import type { ErrorCode } from '#domain/errors.ts';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Service } from '#service/service.ts';
+import type { Watch } from '#service/watch.ts';
 
 /** What an operation reads of its request; each part as its schema made it. */
 export type OperationRequest<Query, Body> = {
@@ -20,11 +21,15 @@ export type Outcome = {
   /** Sent as JSON; absent: no body. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as server-sent events, for as long as it goes on; without `body`. */
+  readonly updates?: Watch;
 };
 
 type Answer = {
   readonly description: string;
   readonly schema?: z.ZodType;
+  /** Default: `application/json`. */
+  readonly contentType?: string;
   /** Named headers, beside those that every answer has. */
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly example: string }>>;
 };

@@ -11,7 +11,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers;
   if (!JSON_IN_UTF8.test(type.trim())) throw new Refusal('unsupported_media_type', 'Send the body as application/json.');
   if (coding.toLowerCase() !== 'identity') throw new Refusal('unsupported_media_type', 'Send the body without Content-Encoding.');
-  const bytes = await readBounded(request);
+  const bytes = await readBounded(request, MOST_BODY_BYTES);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
@@ -21,9 +21,11 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 /** Throws `payload_too_large` as soon as that is known: by the declared length, or once that much has arrived. */
-async function readBounded(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = (): Refusal => new Refusal('payload_too_large', `The body may be at most ${MOST_BODY_BYTES} bytes long.`);
-  if (Number(request.headers['content-length'] ?? 0) > MOST_BODY_BYTES) throw tooLarge();
+export async function readBounded(request: IncomingMessage, most: number): Promise<Buffer> {
+  const tooLarge = (length: string): Refusal =>
+    new Refusal('payload_too_large', `The body is ${length} bytes long; at most ${most} are allowed.`);
+  const declared = request.headers['content-length'];
+  if (Number(declared ?? 0) > most) throw tooLarge(declared ?? '');
   const chunks: Buffer[] = [];
   let length = 0;
   return new Promise((resolve, reject) => {
@@ -33,7 +35,7 @@ async function readBounded(request: IncomingMessage): Promise<Buffer> {
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > MOST_BODY_BYTES) settle(() => reject(tooLarge()));
+      if (length > most) settle(() => reject(tooLarge(`more than ${most}`)));
       else chunks.push(chunk);
     };
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks)));

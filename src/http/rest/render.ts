@@ -20,6 +20,12 @@ export const renderCrawl = ({ id, host, state, counters, findingsCount, error }:
   error,
 });
 
+export const renderCrawlUpdate = (snapshot: Snapshot): z.output<typeof schemas.CrawlUpdate> => ({
+  ...renderCrawl(snapshot),
+  phase: snapshot.phase,
+  version: snapshot.version,
+});
+
 export const renderCrawlListItem = (snapshot: Snapshot): z.output<typeof schemas.CrawlListItem> => ({
   id: snapshot.id,
   host: snapshot.host,

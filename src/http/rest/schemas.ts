@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { CRAWL_STATES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_URLS, MOST_MAX_URLS } from '#domain/crawl.ts';
+import { CRAWL_PHASES, CRAWL_STATES, DEFAULT_MAX_DEPTH, DEFAULT_MAX_URLS, MOST_MAX_URLS } from '#domain/crawl.ts';
 import { SEVERITIES } from '#domain/finding.ts';
 import { isUuid, type SiteId } from '#domain/ids.ts';
 import { PAGE_STATUSES } from '#domain/page.ts';
@@ -90,6 +90,18 @@ export const Crawl = z
     }),
   })
   .openapi('Crawl');
+
+export const CrawlUpdate = Crawl.extend({
+  phase: z.enum(CRAWL_PHASES).openapi({ description: 'Finer than `state`, and never in contradiction to it.', example: 'fetching' }),
+  version: count('Rises with every change; the `id` of the event.'),
+}).openapi('CrawlUpdate');
+
+export const resumingHeaders = z.object({
+  'Last-Event-ID': z.string().optional().openapi({
+    description: 'The `id` of the last event that was received; the crawl is sent only once it is newer.',
+    example: '7',
+  }),
+});
 
 export const CrawlListItem = z
   .strictObject({

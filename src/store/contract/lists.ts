@@ -124,6 +124,33 @@ export function listTests(harness: StoreHarness): void {
     );
   });
 
+  describe('the place in the queue', () => {
+    test(
+      "is counted from 1 among the organization's crawls that nobody runs, in the order in which they are taken",
+      inWorld(harness, async ({ store, tenant, ageRecords }) => {
+        const someone = await tenant();
+        const waiting = (await startSome(someone, 2, 3)).reverse();
+        const { organizationId } = someone;
+        const places = async () => {
+          const positions = await store.getQueuePositions(organizationId, [newCrawlId(), ...waiting.map(({ id }) => id)]);
+          return waiting.map(({ id }) => positions.get(id) ?? null);
+        };
+        expect(await places()).toEqual([1, 2, 3, 4, 5, 6]);
+        expect([...(await store.getQueuePositions(organizationId, []))]).toEqual([]);
+        expect((await store.getQueuePositions((await tenant()).organizationId, idsOf(waiting) as never)).size).toBe(0);
+
+        await ageRecords(1_000);
+        await store.cancelCrawl(organizationId, waiting[2]?.id as never);
+        const claim = await claimNext(store);
+        expect(claim.snapshot.id).toBe(waiting[0]?.id);
+        await (await tenant()).start();
+        expect(await places()).toEqual([null, 1, null, 2, 3, 4]);
+        await store.release(claim.snapshot.id, claim.token);
+        expect(await places()).toEqual([1, 2, null, 3, 4, 5]);
+      }),
+    );
+  });
+
   describe('snapshots', () => {
     test(
       'are read by id, those that exist',

@@ -43,6 +43,7 @@ export function assembleStore({ reads, write: submit, shut }: AssembleOptions): 
     getSnapshots: (...args) => read('getSnapshots', ...args),
     listChanged: (...args) => read('listChanged', ...args),
     listCrawls: (...args) => read('listCrawls', ...args),
+    getQueuePositions: (...args) => read('getQueuePositions', ...args),
     countCrawls: (...args) => read('countCrawls', ...args),
     cancelCrawl: (...args) => write('cancelCrawl', ...args),
     deleteCrawl: (...args) => write('deleteCrawl', ...args),

@@ -1,10 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite';
-import type { OrganizationId } from '#domain/ids.ts';
+import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import type { CrawlFilter, CrawlStore } from '../crawl-store.ts';
 import { SNAPSHOT, type SnapshotRow, snapshotOf } from './crawl-rows.ts';
 import type { Sql, Sync } from './sql.ts';
 
-export type CrawlLists = Sync<CrawlStore, 'listCrawls' | 'countCrawls'>;
+export type CrawlLists = Sync<CrawlStore, 'listCrawls' | 'countCrawls' | 'getQueuePositions'>;
 
 /**
  * Lists by keyset. Each filter has an index that ends in (started_at, id) and is named, so that a page costs the same wherever it
@@ -23,6 +23,17 @@ export function createCrawlLists(sql: Sql): CrawlLists {
       const order = before === undefined ? 'desc' : 'asc';
       const rows = sql.all<SnapshotRow>(`${text} order by started_at ${order}, id ${order} limit ?`, ...values, limit);
       return (before === undefined ? rows : rows.reverse()).map(snapshotOf);
+    },
+    getQueuePositions(organizationId, ids) {
+      const rows = sql.all<{ id: CrawlId; position: number }>(
+        `select id, position from (
+           select id, row_number() over (order by started_at, id) as position from crawls indexed by crawls_claimable
+           where organization_id = ? and state = 'running' and lease_token is null
+         ) where id in (select value from json_each(?))`,
+        organizationId,
+        JSON.stringify(ids),
+      );
+      return new Map(rows.map(({ id, position }) => [id, position]));
     },
     countCrawls(organizationId, filter, most) {
       const { from, values } = matching(organizationId, filter);

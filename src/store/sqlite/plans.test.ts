@@ -96,6 +96,7 @@ function exerciseAll(sql: Sql): string[] {
         for (const sides of [{}, { after: place }, { before: place }, { after: place, before: place }])
           reads.listCrawls({ organizationId: organization.id, ...filter, ...sides, limit: 10 });
       }
+  reads.getQueuePositions(organization.id, [id]);
   for (const status of [undefined, 'queued'] as const) reads.listPages(organization.id, id, { ...(status && { status }), limit: 10 });
   for (const severity of [undefined, 'low'] as const)
     for (const rule of [undefined, 'r'])

@@ -1,0 +1,29 @@
+/** What one request, one document and one socket may ask for. */
+export type GraphqlLimits = {
+  /** Of a request's body and of a WebSocket message, in bytes. */
+  readonly maxBodyBytes: number;
+  readonly maxTokens: number;
+  /** Levels of fields, introspection left out (it has its own bound in the specified rules). */
+  readonly maxDepth: number;
+  readonly maxAliases: number;
+  /** A field with a selection costs 1; what is below a connection counts as many times as items are asked for. */
+  readonly maxCost: number;
+  readonly introspection: boolean;
+  /** WebSockets of this process, and of one API key. */
+  readonly maxSockets: number;
+  readonly maxSocketsPerKey: number;
+  /** Operations under way at once on one socket. */
+  readonly maxOperationsPerSocket: number;
+};
+
+export const DEFAULT_LIMITS: GraphqlLimits = {
+  maxBodyBytes: 100 * 1024,
+  maxTokens: 2_000,
+  maxDepth: 10,
+  maxAliases: 50,
+  maxCost: 2_000,
+  introspection: true,
+  maxSockets: 20_000,
+  maxSocketsPerKey: 5_000,
+  maxOperationsPerSocket: 100,
+};

@@ -1,0 +1,96 @@
+import { normalizedExecutor } from '@graphql-tools/executor';
+import { GraphQLError, type GraphQLSchema } from 'graphql';
+import { createYoga, type Plugin } from 'graphql-yoga';
+import type { Exchange } from '../exchange.ts';
+import type { GraphqlContext } from './context.ts';
+import type { Prepare } from './prepare.ts';
+import type { PresentError } from './present-error.ts';
+
+/** What Yoga is given of a request: who asks is known, and the body has been read. */
+export type YogaContext = { readonly exchange: Exchange; readonly createContext: () => GraphqlContext };
+
+/** Answers a request by GraphQL over HTTP, subscriptions by server-sent events. Its body, if it has one, is read already. */
+export type AnswerByYoga = (exchange: Exchange, body: string | null, createContext: () => GraphqlContext) => Promise<void>;
+
+type Deps = { readonly schema: GraphQLSchema; readonly prepare: Prepare; readonly presentError: PresentError };
+
+export function createAnswerByYoga(deps: Deps): AnswerByYoga {
+  const yoga = createYoga<YogaContext>({
+    schema: deps.schema,
+    graphqlEndpoint: '/graphql',
+    healthCheckEndpoint: ' ', // no address ends so: without it any address that ends in /health would be answered
+    plugins: [createPipeline(deps)],
+    context: ({ createContext }) => createContext(),
+    maskedErrors: false, // the pipeline presents every error, knowing the request that it belongs to
+    maxRequestBodySize: false, // bounded before; by Yoga it costs a third of the speed
+    parserAndValidationCache: false, // `prepare` remembers
+    multipart: false,
+    batching: false,
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+    logging: false,
+  });
+  return async (exchange, body, createContext) => {
+    // Yoga takes a body that was read before from here, but would wait for an empty one
+    if (body !== null) Object.assign(exchange.request, { body: body === '' ? ' ' : body });
+    await yoga(exchange.request, exchange.response, { exchange, createContext });
+  };
+}
+
+/** By GET and as a form, Yoga reads `variables` and `extensions` as JSON without a word on what to tell when they are none. */
+async function readParameters<Parameters>(read: () => Parameters): Promise<Awaited<Parameters>> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new GraphQLError('The variables and extensions must be JSON.', { extensions: { http: { status: 400 } } });
+  }
+}
+
+/** The rules of this service inside Yoga; the plain way (see `plain-query.ts`) applies the same ones. */
+function createPipeline({ prepare, presentError }: Deps): Plugin<YogaContext, YogaContext> {
+  return {
+    onRequestParse({ requestParser, setRequestParser }) {
+      if (requestParser !== undefined) setRequestParser(async (request) => readParameters(() => requestParser(request)));
+    },
+    onParse({ params, setParsedDocument, setParseFn }) {
+      const prepared = prepare(params.source.toString());
+      if (prepared.document !== null) setParsedDocument(prepared.document);
+      else
+        setParseFn(() => {
+          throw 'errors' in prepared ? prepared.errors[0] : new TypeError('unreadable without an error');
+        });
+    },
+    onValidate({ context, setResult }) {
+      const { query = '', operationName, variables } = context.params;
+      const prepared = prepare(query);
+      if ('errors' in prepared) return setResult([...prepared.errors]);
+      const operation = prepared.operationOf(operationName);
+      setResult(operation === null ? [] : [...prepared.refusalsOf(operation, variables ?? {})]);
+    },
+    onExecute: ({ setExecuteFn }) => setExecuteFn(normalizedExecutor),
+    onSubscribe({ setSubscribeFn, context }) {
+      setSubscribeFn(normalizedExecutor);
+      const { id } = context.exchange;
+      return {
+        onSubscribeResult: () => ({
+          onNext({ result, setResult }) {
+            if (result.errors !== undefined) setResult({ ...result, errors: result.errors.map((error) => presentError(error, id)) });
+          },
+        }),
+        onSubscribeError({ error, setError }) {
+          setError(presentError(error, id));
+        },
+      };
+    },
+    onResultProcess({ result, setResult, serverContext }) {
+      if (!('errors' in result) || result.errors === undefined) return;
+      const { id } = serverContext.exchange;
+      setResult({ ...result, errors: result.errors.map((error) => presentError(error, id)) });
+    },
+    onResponse({ response, serverContext }) {
+      for (const [name, value] of Object.entries(serverContext.exchange.headers)) response.headers.set(name, value);
+    },
+  };
+}
