@@ -38,6 +38,12 @@ export function createAnswerByYoga(deps: Deps): AnswerByYoga {
   };
 }
 
+/** Yoga's mark of the status; of a body that is no JSON it says by `originalError` that it is 400 whatever answer is accepted. */
+function httpOf(error: unknown): unknown {
+  const { http, originalError } = error instanceof GraphQLError ? error.extensions : {};
+  return originalError === undefined ? http : { status: 400 };
+}
+
 /** By GET and as a form, Yoga reads `variables` and `extensions` as JSON without a word on what to tell when they are none. */
 async function readParameters<Parameters>(read: () => Parameters): Promise<Awaited<Parameters>> {
   try {
@@ -50,6 +56,14 @@ async function readParameters<Parameters>(read: () => Parameters): Promise<Await
 
 /** The rules of this service inside Yoga; the plain way (see `plain-query.ts`) applies the same ones. */
 function createPipeline({ prepare, presentError }: Deps): Plugin<YogaContext, YogaContext> {
+  /** With what Yoga takes the status of the answer from, and leaves out of it. */
+  function present(error: unknown, requestId: string): GraphQLError {
+    const told = presentError(error, requestId);
+    const http = httpOf(error) ?? (told.path === undefined && told.extensions.code === 'internal_error' ? { status: 500 } : undefined);
+    if (http !== undefined) told.extensions.http = http;
+    return told;
+  }
+
   return {
     onRequestParse({ requestParser, setRequestParser }) {
       if (requestParser !== undefined) setRequestParser(async (request) => readParameters(() => requestParser(request)));
@@ -76,18 +90,18 @@ function createPipeline({ prepare, presentError }: Deps): Plugin<YogaContext, Yo
       return {
         onSubscribeResult: () => ({
           onNext({ result, setResult }) {
-            if (result.errors !== undefined) setResult({ ...result, errors: result.errors.map((error) => presentError(error, id)) });
+            if (result.errors !== undefined) setResult({ ...result, errors: result.errors.map((error) => present(error, id)) });
           },
         }),
         onSubscribeError({ error, setError }) {
-          setError(presentError(error, id));
+          setError(present(error, id));
         },
       };
     },
     onResultProcess({ result, setResult, serverContext }) {
       if (!('errors' in result) || result.errors === undefined) return;
       const { id } = serverContext.exchange;
-      setResult({ ...result, errors: result.errors.map((error) => presentError(error, id)) });
+      setResult({ ...result, errors: result.errors.map((error) => present(error, id)) });
     },
     onResponse({ response, serverContext }) {
       for (const [name, value] of Object.entries(serverContext.exchange.headers)) response.headers.set(name, value);
