@@ -37,7 +37,7 @@ export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Gr
   const presentError = createPresentError({ log });
   const answerPlainQuery = createAnswerPlainQuery({ schema, prepare });
   const operations = createOperations({ service, schema, prepare, presentError });
-  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError });
+  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers });
 
   async function answerAdmitted(exchange: Exchange): Promise<void> {
     checkHost(exchange);

@@ -1,50 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { CrawlId, LeaseToken } from '#domain/ids.ts';
-import type { Snapshot } from '#domain/snapshot.ts';
-import { countingStore, type TestGraphql, withGraphql } from '../fixtures/graphql.ts';
+import { countingStore, withGraphql } from '../fixtures/graphql.ts';
+import { run } from '../fixtures/run.ts';
 import { connected } from '../fixtures/socket.ts';
 
 const WATCH = 'subscription ($id: ID) { crawlUpdated(id: $id) { id state version urlsCrawled } }';
-
-/** Runs the oldest crawl: each commit is a version more, which is published. */
-async function run({
-  store,
-  bus,
-}: TestGraphql): Promise<{ id: CrawlId; commit: () => Promise<Snapshot>; finish: () => Promise<Snapshot> }> {
-  const token = randomUUID() as string as LeaseToken;
-  const claim = await store.claim(token, 600_000);
-  if (claim === null) throw new Error('there is no crawl to run');
-  const { id } = claim.snapshot;
-  let number = claim.batch;
-  const publish = async (snapshot: Snapshot | 'lost'): Promise<Snapshot> => {
-    if (snapshot === 'lost') throw new Error('lost');
-    await bus.publish(snapshot);
-    return snapshot;
-  };
-  return {
-    id,
-    async commit() {
-      const page = {
-        seq: number,
-        url: `https://example.com/${number}`,
-        depth: 0,
-        status: 'queued',
-        reason: null,
-        foundOn: null,
-        redirects: 0,
-      } as const;
-      return publish(
-        await store.commitPages(id, token, { number: ++number, discovered: [page], results: [], charges: {}, frontierTruncated: false }),
-      );
-    },
-    async finish() {
-      const ending = { endReason: 'completed', error: null } as const;
-      await store.beginAnalysis(id, token, ending);
-      return publish(await store.finish(id, token, ending, 0));
-    },
-  };
-}
 
 describe('crawlUpdated(id) over WebSocket', () => {
   it('gives the stored state at once, newer ones as they come, the final one, and completes', () =>
