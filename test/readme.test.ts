@@ -64,7 +64,7 @@ describe('the five-minute tour of the README', () => {
     const marker = '-- end of step --';
     let script = `KEY=${KEY}\ncd ${dataDir.path}\n${steps.map(({ command }) => `${command}\necho; echo '${marker}'`).join('\n')}\n`;
     for (const [actual, named] of Object.entries(ports)) script = script.replaceAll(`127.0.0.1:${named}`, `127.0.0.1:${actual}`);
-    script = script.replaceAll('/tmp/crawl.json', `${dataDir.path}/crawl.json`).replaceAll('sleep 5', 'sleep 0.2');
+    script = script.replaceAll(/\/tmp\/(\w+\.json)/g, `${dataDir.path}/$1`).replaceAll('sleep 5', 'sleep 0.2');
     const { stdout } = await promisify(execFile)('bash', ['-c', script]);
     const told = stdout.split(marker).map((output) => normalized(output, ports));
     expect(told.slice(0, steps.length)).toEqual(steps.map(({ output }) => normalized(output, {})));

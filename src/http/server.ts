@@ -62,8 +62,12 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
     timers,
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
-  const graphql = createGraphql({ service, log, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
-  const server = createServer(LIMITS, dispatch);
+  const graphql = createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
+  const server = createServer({ ...LIMITS, shouldUpgradeCallback: asksForWebSocket }, dispatch);
+  server.on('upgrade', (request, socket, head) => {
+    if (asksForWebSocket(request)) graphql.sockets.accept(request, socket, head);
+    else socket.destroy(); // from a Node that does not know the callback
+  });
 
   /** Every request comes through here: it gets its id, the headers of every answer, and its line in the log. */
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
@@ -106,9 +110,10 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
 
   async function stop(deadlineMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
+    const socketsClosed = graphql.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
     service.stopWatching();
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
-    await closed;
+    await Promise.all([closed, socketsClosed]);
     clearTimeout(deadline);
   }
 
@@ -131,6 +136,10 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
 /** Clients poll: lines of reads that went well would drown the others, and each takes a quarter of the time of its answer. */
 const isRoutine = ({ method }: IncomingMessage, { statusCode }: ServerResponse, route: string | null): boolean =>
   (method === 'GET' && statusCode < 400) || route === HEALTH_PATH || route === READY_PATH;
+
+/** Whatever else a client would like to speak, it is answered by HTTP. */
+const asksForWebSocket = ({ url = '', headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === 'websocket' && isGraphqlTarget(url);
 
 const invalidTarget = (cause: RequestError): Refusal =>
   new Refusal(

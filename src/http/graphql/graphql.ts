@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '#domain/errors.ts';
+import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { countRequest, identify } from '../admit.ts';
@@ -13,6 +14,8 @@ import { createPrepare } from './prepare.ts';
 import { createPresentError } from './present-error.ts';
 import { refuse } from './refuse.ts';
 import { createSchema } from './schema/schema.ts';
+import { createOperations } from './ws/operations.ts';
+import { createSockets, type Sockets } from './ws/sockets.ts';
 import { createAnswerByYoga } from './yoga.ts';
 
 export const GRAPHQL_PATH = '/graphql';
@@ -21,18 +24,20 @@ export const GRAPHQL_PATH = '/graphql';
 export type Graphql = {
   /** Answers a request of `/graphql`; never rejects. */
   readonly answer: (exchange: Exchange) => Promise<void>;
+  readonly sockets: Sockets;
 };
 
-export type GraphqlDeps = { readonly service: Service; readonly log: Log; readonly limits: GraphqlLimits };
+export type GraphqlDeps = { readonly service: Service; readonly log: Log; readonly timers: Timers; readonly limits: GraphqlLimits };
 
 export const isGraphqlTarget = (target: string): boolean => target === GRAPHQL_PATH || target.startsWith(`${GRAPHQL_PATH}?`);
 
-export function createGraphql({ service, log, limits }: GraphqlDeps): Graphql {
+export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Graphql {
   const schema = createSchema();
   const prepare = createPrepare({ schema, limits });
   const presentError = createPresentError({ log });
   const answerPlainQuery = createAnswerPlainQuery({ schema, prepare });
-  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError });
+  const operations = createOperations({ service, schema, prepare, presentError });
+  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers });
 
   async function answerAdmitted(exchange: Exchange): Promise<void> {
     checkHost(exchange);
@@ -46,6 +51,7 @@ export function createGraphql({ service, log, limits }: GraphqlDeps): Graphql {
   }
 
   return {
+    sockets: createSockets({ service, operations, limits, timers, log }),
     async answer(exchange) {
       exchange.route = GRAPHQL_PATH;
       exchange.headers['Cache-Control'] = 'private, no-cache';

@@ -5,7 +5,7 @@ import { wholeSeconds } from '../problems.ts';
 
 /**
  * What a client is told of `error`: a refusal as what it is; what a client did wrong (syntax, validation, variables) as
- * `invalid_request`; anything else as `internal_error`, which it logs with the request id. `extensions.http` of Yoga is kept.
+ * `invalid_request`; anything else as `internal_error`, which it logs with the request id.
  */
 export type PresentError = (error: unknown, requestId: string) => GraphQLError;
 
@@ -50,23 +50,14 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   415: 'unsupported_media_type',
 };
 
-const httpOf = ({ extensions }: GraphQLError): { status?: number } | undefined => extensions.http as { status?: number } | undefined;
-
-/** Yoga marks a body that is no JSON so, which is 400 whatever answer is accepted; it reads the mark before it has the form of an answer. */
-const httpForm = (error: GraphQLError): { status?: number } | undefined =>
-  error.extensions.originalError === undefined ? httpOf(error) : { status: 400 };
-
-const codeOf = (error: GraphQLError): ErrorCode => BY_STATUS[httpOf(error)?.status ?? 400] ?? 'invalid_request';
+/** Yoga's own refusals have a status. */
+function codeOf({ extensions }: GraphQLError): ErrorCode {
+  const { status = 400 } = (extensions.http ?? {}) as { status?: number };
+  return BY_STATUS[status] ?? 'invalid_request';
+}
 
 function tell(message: string, extensions: Record<string, unknown>, located: GraphQLError | undefined): GraphQLError {
   if (located === undefined) return new GraphQLError(message, { extensions });
   const { nodes, source, positions, path } = located;
-  const http = httpForm(located);
-  return new GraphQLError(message, {
-    nodes,
-    source,
-    positions,
-    path,
-    extensions: http === undefined ? extensions : { ...extensions, http },
-  });
+  return new GraphQLError(message, { nodes, source, positions, path, extensions });
 }

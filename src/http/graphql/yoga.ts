@@ -1,7 +1,10 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
+import type { Timers } from '#domain/timers.ts';
 import type { Exchange } from '../exchange.ts';
+import { createTakeSlot } from '../stream-slots.ts';
+import { boundStream } from './bound-stream.ts';
 import type { GraphqlContext } from './context.ts';
 import type { Prepare } from './prepare.ts';
 import type { PresentError } from './present-error.ts';
@@ -12,7 +15,14 @@ export type YogaContext = { readonly exchange: Exchange; readonly createContext:
 /** Answers a request by GraphQL over HTTP, subscriptions by server-sent events. Its body, if it has one, is read already. */
 export type AnswerByYoga = (exchange: Exchange, body: string | null, createContext: () => GraphqlContext) => Promise<void>;
 
-type Deps = { readonly schema: GraphQLSchema; readonly prepare: Prepare; readonly presentError: PresentError };
+type Deps = {
+  readonly schema: GraphQLSchema;
+  readonly prepare: Prepare;
+  readonly presentError: PresentError;
+  readonly timers: Timers;
+};
+
+const STREAMS = { what: 'GraphQL event streams', perKey: 1_000, perProcess: 10_000 };
 
 export function createAnswerByYoga(deps: Deps): AnswerByYoga {
   const yoga = createYoga<YogaContext>({
@@ -38,6 +48,12 @@ export function createAnswerByYoga(deps: Deps): AnswerByYoga {
   };
 }
 
+/** Yoga's mark of the status; of a body that is no JSON it says by `originalError` that it is 400 whatever answer is accepted. */
+function httpOf(error: unknown): unknown {
+  const { http, originalError } = error instanceof GraphQLError ? error.extensions : {};
+  return originalError === undefined ? http : { status: 400 };
+}
+
 /** By GET and as a form, Yoga reads `variables` and `extensions` as JSON without a word on what to tell when they are none. */
 async function readParameters<Parameters>(read: () => Parameters): Promise<Awaited<Parameters>> {
   try {
@@ -49,7 +65,17 @@ async function readParameters<Parameters>(read: () => Parameters): Promise<Await
 }
 
 /** The rules of this service inside Yoga; the plain way (see `plain-query.ts`) applies the same ones. */
-function createPipeline({ prepare, presentError }: Deps): Plugin<YogaContext, YogaContext> {
+function createPipeline({ prepare, presentError, timers }: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
+  const takeSlot = createTakeSlot(STREAMS);
+
+  /** With what Yoga takes the status of the answer from, and leaves out of it. */
+  function present(error: unknown, requestId: string): GraphQLError {
+    const told = presentError(error, requestId);
+    const http = httpOf(error) ?? (told.path === undefined && told.extensions.code === 'internal_error' ? { status: 500 } : undefined);
+    if (http !== undefined) told.extensions.http = http;
+    return told;
+  }
+
   return {
     onRequestParse({ requestParser, setRequestParser }) {
       if (requestParser !== undefined) setRequestParser(async (request) => readParameters(() => requestParser(request)));
@@ -72,22 +98,29 @@ function createPipeline({ prepare, presentError }: Deps): Plugin<YogaContext, Yo
     onExecute: ({ setExecuteFn }) => setExecuteFn(normalizedExecutor),
     onSubscribe({ setSubscribeFn, context }) {
       setSubscribeFn(normalizedExecutor);
-      const { id } = context.exchange;
+      const { id, response, headers } = context.exchange;
+      response.once('close', takeSlot(context.caller.keyId));
+      boundStream(response, timers);
+      headers['X-Accel-Buffering'] = 'no'; // nginx would else gather what it gets
       return {
-        onSubscribeResult: () => ({
-          onNext({ result, setResult }) {
-            if (result.errors !== undefined) setResult({ ...result, errors: result.errors.map((error) => presentError(error, id)) });
-          },
-        }),
+        onSubscribeResult({ result: stream }) {
+          // Yoga leaves it running when the client takes no stream, and when it has gone before it is asked for the first value
+          if (isAsyncIterable(stream)) response.once('close', () => void stream[Symbol.asyncIterator]().return?.());
+          return {
+            onNext({ result, setResult }) {
+              if (result.errors !== undefined) setResult({ ...result, errors: result.errors.map((error) => present(error, id)) });
+            },
+          };
+        },
         onSubscribeError({ error, setError }) {
-          setError(presentError(error, id));
+          setError(present(error, id));
         },
       };
     },
     onResultProcess({ result, setResult, serverContext }) {
       if (!('errors' in result) || result.errors === undefined) return;
       const { id } = serverContext.exchange;
-      setResult({ ...result, errors: result.errors.map((error) => presentError(error, id)) });
+      setResult({ ...result, errors: result.errors.map((error) => present(error, id)) });
     },
     onResponse({ response, serverContext }) {
       for (const [name, value] of Object.entries(serverContext.exchange.headers)) response.headers.set(name, value);

@@ -1,0 +1,119 @@
+import type { CrawlId } from '#domain/ids.ts';
+import type { Snapshot } from '#domain/snapshot.ts';
+import type { Channel, Frame } from './channel.ts';
+import type { Peer } from './peer.ts';
+
+/** What graphql-ws holds of an operation: it never sees the values, which go to the socket by themselves. */
+export type Operation = AsyncIterableIterator<never, undefined>;
+
+type Deps = {
+  readonly peer: Peer;
+  /** The operation's id, as the client chose it. */
+  readonly id: string;
+  readonly channel: Channel;
+  /** Reads the stored snapshot, for whoever joins an execution that runs. */
+  readonly readCrawl: (id: CrawlId) => Promise<Snapshot>;
+  /** This one started the channel's execution. */
+  readonly isFirst: boolean;
+};
+
+/** More crawls than this waiting for one slow client, and it is told to subscribe again. */
+const MOST_WAITING = 10_000;
+
+const DONE: IteratorReturnResult<undefined> = { value: undefined, done: true };
+
+/**
+ * Puts a channel's frames on a socket. Latest wins: while a frame is not with the system none is queued behind it, and of each crawl at
+ * most one, the latest, waits. The first `next` settles when the operation ends.
+ */
+export function createSubscriber({ peer, id, channel, readCrawl, isFirst }: Deps): Operation {
+  const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+  /** Versions below this are older than what the client may have seen. */
+  let least = isFirst ? 0 : Number.POSITIVE_INFINITY;
+  let sent = 0;
+  let isBusy = false;
+  let isOver = false;
+  let waiting: Map<CrawlId | null, Frame> | null = null;
+  let ended: { readonly error: unknown } | null = null;
+  const over = Promise.withResolvers<IteratorReturnResult<undefined>>();
+  const leave = channel.join({ onFrame, onEnd });
+
+  function onFrame(frame: Frame): void {
+    if (channel.crawlId() !== null && (frame.version < least || frame.version <= sent)) return;
+    if (isBusy) wait(frame);
+    else send(frame);
+  }
+
+  function wait(frame: Frame): void {
+    waiting ??= new Map();
+    waiting.set(frame.crawlId, frame);
+    if (waiting.size > MOST_WAITING) peer.socket.terminate();
+  }
+
+  function send({ version, text }: Frame): void {
+    sent = version;
+    isBusy = true;
+    peer.send(head + text, flushed);
+  }
+
+  function flushed(error?: Error | null): void {
+    isBusy = false;
+    if (isOver) return;
+    const next = waiting?.values().next().value;
+    if (error != null)
+      finish(null); // the socket has closed
+    else if (next !== undefined) sendWaiting(next);
+    else if (ended !== null) finish(ended.error);
+  }
+
+  function sendWaiting(frame: Frame): void {
+    waiting?.delete(frame.crawlId);
+    if (waiting?.size === 0) waiting = null;
+    send(frame);
+  }
+
+  function onEnd(error: unknown): void {
+    ended = { error };
+    if (!isBusy && least !== Number.POSITIVE_INFINITY) finish(error);
+  }
+
+  function finish(error: unknown): void {
+    isOver = true;
+    leave();
+    if (error === null) over.resolve(DONE);
+    else over.reject(error);
+  }
+
+  /** The stored snapshot first: a channel that runs may be behind it, and then is told. */
+  async function start(): Promise<void> {
+    try {
+      await channel.ready;
+      const crawlId = channel.crawlId();
+      if (isFirst || crawlId === null) {
+        least = 0;
+      } else {
+        const stored = await readCrawl(crawlId);
+        least = stored.version;
+        channel.offer(stored);
+      }
+      const frame = channel.latest();
+      if (isOver) return;
+      if (frame !== null) onFrame(frame);
+      if (ended !== null && !isBusy) finish(ended.error);
+    } catch (error) {
+      finish(error);
+    }
+  }
+
+  over.promise.catch(() => {}); // when nobody asks any more
+  void start();
+  const operation: Operation = {
+    next: () => over.promise,
+    async return() {
+      finish(null);
+      return DONE;
+    },
+    [Symbol.asyncIterator]: () => operation,
+  };
+  return operation;
+}
