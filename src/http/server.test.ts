@@ -139,6 +139,28 @@ describe('every answer', () => {
     }));
 });
 
+describe('the level of a request in the log', () => {
+  it('is info, but debug for reads that went well and for health', () =>
+    withHttp(async (http) => {
+      const calls = [
+        ['GET', '/v1/ping'],
+        ['GET', '/readyz'],
+        ['GET', '/v1/nothing'],
+        ['POST', '/v1/nothing'],
+      ] as const;
+      for (const [index, [method, path]] of calls.entries()) {
+        await http.call(method, path);
+        await expect.poll(() => requestLines(http)).toHaveLength(index + 1);
+      }
+      expect(requestLines(http).map(({ level, status }) => [level, status])).toStrictEqual([
+        ['debug', 200],
+        ['debug', 200],
+        ['info', 404],
+        ['info', 404],
+      ]);
+    }));
+});
+
 describe('hostile and broken clients', () => {
   it('get 431 for headers beyond the limit', () =>
     withHttp(async (http) => {

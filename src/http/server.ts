@@ -104,7 +104,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
       organizationId,
     };
     if (!response.writableFinished) log.info(line, 'request abandoned by its client');
-    else if (route === HEALTH_PATH || route === READY_PATH) log.debug(line, 'request');
+    else if (isRoutine(request, response, route)) log.debug(line, 'request');
     else log.info(line, 'request');
   }
 
@@ -136,6 +136,10 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
 /** Whatever else a client would like to speak, it is answered by HTTP. */
 const asksForWebSocket = ({ url = '', headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket' && isGraphqlTarget(url);
+
+/** Clients poll: lines of reads that went well would drown the others, and each takes a quarter of the time of its answer. */
+const isRoutine = ({ method }: IncomingMessage, { statusCode }: ServerResponse, route: string | null): boolean =>
+  (method === 'GET' && statusCode < 400) || route === HEALTH_PATH || route === READY_PATH;
 
 const invalidTarget = (cause: RequestError): Refusal =>
   new Refusal(
