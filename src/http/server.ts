@@ -133,13 +133,13 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
   };
 }
 
-/** Clients poll: lines of reads that went well would drown the others, and each takes a quarter of the time of its answer. */
-const isRoutine = ({ method }: IncomingMessage, { statusCode }: ServerResponse, route: string | null): boolean =>
-  (method === 'GET' && statusCode < 400) || route === HEALTH_PATH || route === READY_PATH;
-
 /** Whatever else a client would like to speak, it is answered by HTTP. */
 const asksForWebSocket = ({ url = '', headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket' && isGraphqlTarget(url);
+
+/** Clients poll: lines of reads that went well would drown the others, and each takes a quarter of the time of its answer. */
+const isRoutine = ({ method }: IncomingMessage, { statusCode }: ServerResponse, route: string | null): boolean =>
+  (method === 'GET' && statusCode < 400) || route === HEALTH_PATH || route === READY_PATH;
 
 const invalidTarget = (cause: RequestError): Refusal =>
   new Refusal(

@@ -26,8 +26,6 @@ export type Operations = {
   subscribe(operation: PreparedOperation): AsyncIterableIterator<ExecutionResult>;
   /** What the client is told of what an iterator of these was rejected with. */
   present(error: unknown, requestId: string): readonly GraphQLError[];
-  /** How many executions are shared now. */
-  channels(): number;
 };
 
 /** An operation that came to nothing, with every reason. */
@@ -130,6 +128,5 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
       const errors = error instanceof NotExecuted ? error.errors : [error];
       return errors.map((each) => presentError(each, requestId));
     },
-    channels: () => channels.size,
   };
 }

@@ -19,8 +19,6 @@ import { createPeer, type Peer } from './peer.ts';
 export type Sockets = {
   /** Takes over a connection that asks for a WebSocket. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** How many are open. */
-  count(): number;
   /** Closes every socket with 1001, so that its client connects again, and after `deadlineMs` cuts off those that stay. Memoised. */
   stop(deadlineMs: number): Promise<void>;
 };
@@ -160,7 +158,6 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
       if (stopped !== null || sessions.size >= limits.maxSockets) return refuseUpgrade(socket);
       webSockets.handleUpgrade(request, socket, head, open);
     },
-    count: () => sessions.size,
     stop: (deadlineMs) => (stopped ??= stop(deadlineMs)),
   };
 }
