@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Bus } from '#bus/bus.ts';
 import type { Network } from '#domain/address.ts';
 import type { CrawlId } from '#domain/ids.ts';
+import type { RequestCounter } from '#limiter/request-counter.ts';
 import type { Store } from '#store/store.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { type CancelCrawl, createCancelCrawl } from './cancel-crawl.ts';
@@ -40,6 +41,8 @@ export type ServiceDeps = {
   readonly allowedNetworks: readonly Network[];
   /** Requests a minute a key, starts aside; 0 = no limit. */
   readonly readLimitPerMinute: number;
+  /** Counts those requests for all processes; without it each counts for itself. */
+  readonly requestCounter?: RequestCounter;
   /** A clock that never goes back, in milliseconds. */
   readonly now?: () => number;
   readonly newId?: () => CrawlId;
@@ -56,7 +59,7 @@ export function createService(deps: ServiceDeps): Service {
   } = deps;
   return {
     authenticate: createAuthenticate({ store, now }),
-    limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now }),
+    limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now, counter: deps.requestCounter }),
     startCrawl: createStartCrawl({ store, bus, newId, allowedNetworks }),
     getStartAllowance: createGetStartAllowance({ store }),
     getCrawl: createGetCrawl({ store }),
