@@ -78,7 +78,6 @@ withRedisServer(() => {
       expect(first?.resetMs).toBeGreaterThan(400);
       await vi.waitUntil(async () => (await counter.count(key))?.count === 1, WAIT);
       expect(performance.now() - begun).toBeGreaterThanOrEqual(499);
-      expect(performance.now() - begun).toBeLessThan(1_000);
       const client = plain();
       await vi.waitUntil(async () => (await client.dbsize()) === 0, WAIT);
     });
