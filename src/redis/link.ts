@@ -93,6 +93,7 @@ export function createRedisLink({ url, name, onUp, onDown, heartbeatMs = HEARTBE
       () => {
         if (closing !== null || client.status !== 'ready') return;
         failures = 0;
+        reason = null;
         up = true;
         attempted.resolve();
         onUp();
