@@ -1,0 +1,77 @@
+import { MongoClient } from 'mongodb';
+import type { Log } from '#telemetry.ts';
+import type { Store } from '../store.ts';
+import { assembleStore } from './assemble.ts';
+import { databaseOf, timeOf } from './database.ts';
+import { createOperations } from './operations.ts';
+import { told } from './retry.ts';
+import { prepareSchema } from './schema.ts';
+
+/** What the driver is told; each has a row in the config. */
+export type MongoSettings = {
+  /** The most connections of this process. */
+  readonly poolSize: number;
+  /** Until a connection is made, milliseconds. */
+  readonly connectTimeoutMs: number;
+  /** Until a server that takes the command is found, or a connection of the pool is free, milliseconds. */
+  readonly selectionTimeoutMs: number;
+  /** Until a command is answered, and until a majority has a write, milliseconds. */
+  readonly answerTimeoutMs: number;
+};
+
+export const DEFAULT_MONGO_SETTINGS: MongoSettings = {
+  poolSize: 50,
+  connectTimeoutMs: 5_000,
+  selectionTimeoutMs: 5_000,
+  answerTimeoutMs: 10_000,
+};
+
+/** `url`: a MongoDB connection string that names the database. */
+export type MongoStoreOptions = { readonly url: string; readonly log: Log; readonly settings: MongoSettings };
+
+/** Proves that the server takes writes, by one that changes nothing. */
+const NOBODY = 'nobody';
+
+/**
+ * Opens the store on a MongoDB server, replica set or sharded cluster; makes and checks its indexes. Reads and writes are majority
+ * ones on the primary, whatever the URL says, and no write is ever repeated by the driver: each is safe to repeat by its own filter.
+ * Throws `unavailable` when no server answers, and an `Error` when the database was written by a newer version.
+ */
+export async function openMongoStore({ url, log, settings }: MongoStoreOptions): Promise<Store> {
+  const { poolSize, connectTimeoutMs, selectionTimeoutMs, answerTimeoutMs } = settings;
+  const client = new MongoClient(url, {
+    appName: 'crawlgate',
+    maxPoolSize: poolSize,
+    connectTimeoutMS: connectTimeoutMs,
+    serverSelectionTimeoutMS: selectionTimeoutMs,
+    waitQueueTimeoutMS: selectionTimeoutMs,
+    socketTimeoutMS: answerTimeoutMs,
+    writeConcern: { w: 'majority', journal: true, wtimeoutMS: answerTimeoutMs },
+    readConcern: { level: 'majority' },
+    readPreference: 'primary',
+    retryWrites: false,
+    retryReads: true,
+    ignoreUndefined: true,
+  });
+  client.on('serverHeartbeatFailed', ({ connectionId, failure }) =>
+    log.warn({ server: connectionId, err: failure }, 'the database does not answer'),
+  );
+  const database = databaseOf(client.db());
+  try {
+    await client.connect();
+    await prepareSchema(database);
+  } catch (error) {
+    await client.close();
+    throw told(error);
+  }
+  return assembleStore({
+    operations: {
+      ...createOperations(database),
+      async ping() {
+        await database.keys.deleteOne({ _id: NOBODY as never });
+        await timeOf(database);
+      },
+    },
+    shut: () => client.close(),
+  });
+}
