@@ -32,15 +32,16 @@ export function createEventRelay({ events, crawls, organizations }: Database): E
       const { organizationId } = crawl;
       const entries = crawl.outbox.slice(0, most);
       if (entries.length === 0) return 0;
-      let last = await lastSeq(organizationId);
       for (const entry of entries) {
         const event = eventOf(crawl, entry);
-        while (!(await ifAbsent(() => events.insertOne({ ...event, seq: last + 1 })))) {
-          // The key is taken: done by another. The number is taken: the next one.
-          if ((await events.findOne({ organizationId, key: event.key }, { projection: { _id: 1 } })) !== null) break;
-          last = await lastSeq(organizationId);
+        const isThere = async (): Promise<boolean> =>
+          (await events.findOne({ organizationId, key: event.key }, { projection: { _id: 1 } })) !== null;
+        for (;;) {
+          const seq = (await lastSeq(organizationId)) + 1;
+          if (await ifAbsent(() => events.insertOne({ ...event, seq }))) break;
+          // The key is taken: another relay has done it. Or the number is: the next one, then.
+          if (await isThere()) break;
         }
-        last++;
       }
       const keys = entries.map(({ key }) => key);
       const { modifiedCount } = await crawls.updateOne(
