@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startNode } from './lib/process.ts';
+import { cpuSecondsOf, startNode } from './lib/process.ts';
 import { type Bench, expectSame, milliseconds, perSecond, ratio } from './lib/report.ts';
 import { seedCrawls, someCrawlIds } from './lib/seed.ts';
-import { withService } from './lib/service.ts';
+import { type Service, withService } from './lib/service.ts';
 import { interleave, median } from './lib/stats.ts';
 import { withTempDir } from './lib/temp.ts';
 import { type Load, wrk } from './lib/wrk.ts';
@@ -21,55 +21,87 @@ request = function()
   return wrk.format("GET", "/v1/crawls/" .. ids[next])
 end`;
 
-async function load(address: string, script: string, seconds: number, key?: string): Promise<Load> {
-  const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+type Measured = Load & { readonly cpuMicroseconds: number };
+type Server = { readonly address: string; readonly headers: Readonly<Record<string, string>>; readonly cpuSeconds: () => Promise<number> };
+
+async function load({ address, headers, cpuSeconds }: Server, script: string, seconds: number): Promise<Measured> {
+  const before = await cpuSeconds();
   const measured = await wrk(address, { connections: CONNECTIONS, seconds, script, headers });
   expectSame('answers other than 200', 0, measured.refused);
-  return measured;
+  return { ...measured, cpuMicroseconds: (((await cpuSeconds()) - before) * 1e6) / (measured.requestsPerSecond * seconds) };
 }
 
-/** Both read the same rows of the same file, under the same load. */
+const serverOf = ({ address, key, cpuSeconds }: Service): Server => ({ address, headers: { authorization: `Bearer ${key}` }, cpuSeconds });
+
+type Contender = 'bare' | 'crawlgate' | 'quiet';
+const LABELS: Readonly<Record<Contender, string>> = {
+  bare: 'bare node:http + node:sqlite',
+  crawlgate: 'crawlgate',
+  quiet: 'crawlgate, LOG_LEVEL=warn',
+};
+
+/** A service over `count` stored crawls. */
+async function withCrawls<T>(
+  dataDir: string,
+  count: number,
+  env: Record<string, string>,
+  use: (service: Service) => Promise<T>,
+): Promise<T> {
+  await mkdir(dataDir, { mode: 0o700 });
+  const file = await withService({ dataDir }, async ({ databaseFile }) => databaseFile);
+  seedCrawls(file, count);
+  return withService({ dataDir, env }, use);
+}
+
+/** All read their crawls from equal files, under the same load. */
 export const detail: Bench = ({ smoke, rounds }) =>
-  withTempDir(async (directory) => {
-    const dataDir = join(directory, 'data');
-    await mkdir(dataDir, { mode: 0o700 });
+  withTempDir((directory) => {
     const count = smoke ? 100 : 10_000;
     const seconds = smoke ? 1 : 5;
-    await withService({ dataDir }, async ({ databaseFile }) => databaseFile).then((file) => seedCrawls(file, count));
-    return withService({ dataDir }, async (service) => {
-      const bare = await startNode([BARE, service.databaseFile], {}, /^http:/);
-      try {
-        const ids = someCrawlIds(service.databaseFile, Math.min(count, 1_000));
-        const [id = ''] = ids;
-        const expected = await (await fetch(`${bare.readyLine}/v1/crawls/${id}`)).text();
-        expectSame('the body', expected, JSON.stringify(await service.call('GET', `/v1/crawls/${id}`, 200)));
-        const script = scriptOf(ids);
-        await load(service.address, script, 1, service.key);
-        await load(bare.readyLine, script, 1);
-        const results = await interleave<'bare' | 'crawlgate', Load>(smoke ? 1 : rounds, {
-          bare: () => load(bare.readyLine, script, seconds),
-          crawlgate: () => load(service.address, script, seconds, service.key),
-        });
-        const of = (name: 'bare' | 'crawlgate', field: keyof Load): number => median(results[name].map((measured) => measured[field]));
-        const row = (label: string, name: 'bare' | 'crawlgate'): string[] => [
-          label,
-          perSecond(of(name, 'requestsPerSecond')),
-          milliseconds(of(name, 'p50Ms')),
-          milliseconds(of(name, 'p99Ms')),
-        ];
-        const rate = of('crawlgate', 'requestsPerSecond') / of('bare', 'requestsPerSecond');
-        return {
-          name: 'detail',
-          title: `\`GET /v1/crawls/{id}\` under wrk, ${CONNECTIONS} connections, ${seconds} s a round, ${smoke ? 1 : rounds} interleaved rounds, medians.`,
-          head: ['', 'requests/s', 'p50', 'p99'],
-          rows: [row('bare node:http + node:sqlite', 'bare'), row('crawlgate', 'crawlgate')],
-          targets: [{ what: 'requests/s against the bare read', measured: ratio(rate), target: '≥ 0.5 ×' }],
-          notes: [
-            `Both read ${ids.length} crawls in turn, of the same database file, and answer the same bodies. crawlgate authenticates the key, checks scope and tenant and sends ETag and rate headers; the bare server does none of it.`,
-          ],
-        };
-      } finally {
-        await bare.stop();
-      }
-    });
+    const allRounds = smoke ? 1 : rounds;
+    return withCrawls(join(directory, 'data'), count, {}, (service) =>
+      withCrawls(join(directory, 'quiet'), count, { LOG_LEVEL: 'warn' }, async (quiet) => {
+        const bare = await startNode([BARE, service.databaseFile], {}, /^http:/);
+        try {
+          const ids = someCrawlIds(service.databaseFile, Math.min(count, 1_000));
+          const [id = ''] = ids;
+          const expected = await (await fetch(`${bare.readyLine}/v1/crawls/${id}`)).text();
+          expectSame('the body', expected, JSON.stringify(await service.call('GET', `/v1/crawls/${id}`, 200)));
+          const script = scriptOf(ids);
+          const bareServer = { address: bare.readyLine, headers: {}, cpuSeconds: () => cpuSecondsOf(bare.pid) };
+          const quietScript = scriptOf(someCrawlIds(quiet.databaseFile, ids.length));
+          const contenders = (duration: number): Record<Contender, () => Promise<Measured>> => ({
+            bare: () => load(bareServer, script, duration),
+            crawlgate: () => load(serverOf(service), script, duration),
+            quiet: () => load(serverOf(quiet), quietScript, duration),
+          });
+          await interleave<Contender, Measured>(1, contenders(1));
+          const results = await interleave<Contender, Measured>(allRounds, contenders(seconds));
+          const of = (name: Contender, field: keyof Measured): number => median(results[name].map((measured) => measured[field]));
+          const rateOf = (name: Contender): string => ratio(of(name, 'requestsPerSecond') / of('bare', 'requestsPerSecond'));
+          return {
+            name: 'detail',
+            title: `\`GET /v1/crawls/{id}\` under wrk, ${CONNECTIONS} connections, ${seconds} s a round, ${allRounds} interleaved rounds, medians.`,
+            head: ['', 'requests/s', 'p50', 'p99', 'CPU a request'],
+            rows: (['bare', 'crawlgate', 'quiet'] as const).map((name) => [
+              LABELS[name],
+              perSecond(of(name, 'requestsPerSecond')),
+              milliseconds(of(name, 'p50Ms')),
+              milliseconds(of(name, 'p99Ms')),
+              `${of(name, 'cpuMicroseconds').toFixed(1)} µs`,
+            ]),
+            targets: [
+              { what: 'requests/s against the bare read', measured: rateOf('crawlgate'), target: '≥ 0.5 ×' },
+              { what: 'the same without a log line a request', measured: rateOf('quiet'), target: 'told' },
+            ],
+            notes: [
+              `Each reads ${ids.length.toLocaleString('en')} crawls in turn and answers the same bodies. crawlgate authenticates the key, checks scope and tenant, sends ETag and request id, and logs each request to a file; the bare server does none of it.`,
+              'READ_LIMIT_PER_MINUTE=0.',
+            ],
+          };
+        } finally {
+          await bare.stop();
+        }
+      }),
+    );
   });

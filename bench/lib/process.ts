@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
 export type Running = {
   readonly pid: number;
   /** The text that `ready` matched. */
   readonly readyLine: string;
-  /** Lines on stdout from the ready one on. */
-  readonly lines: AsyncIterable<string>;
   /** SIGTERM, SIGKILL after ten seconds; resolves when the process has ended. Memoised. */
   readonly stop: () => Promise<void>;
 };
@@ -33,25 +31,26 @@ function stopper(child: ChildProcess): () => Promise<void> {
   };
 }
 
-/** Starts this Node with `args` and waits for a line on stdout that matches `ready`. Rejects with what it said when it ends before. */
-export async function startNode(args: readonly string[], env: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
-  const child = spawn(process.execPath, [...args], { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts this Node with `args` and waits for a line on stdout that matches `ready`. Its stderr goes to `errors`, a file. */
+export async function startNode(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  ready: RegExp,
+  errors?: string,
+): Promise<Running> {
+  const file = errors === undefined ? null : await open(errors, 'a');
+  const stderr = file === null ? 'inherit' : file.fd;
+  const child = spawn(process.execPath, [...args], { env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', stderr] });
+  await file?.close();
   const stop = stopper(child);
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-4_000);
-  });
-  const input = createInterface({ input: child.stdout });
-  const lines = input[Symbol.asyncIterator]();
+  if (child.stdout === null) throw new TypeError('stdout was asked for');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const timer = setTimeout(() => child.kill('SIGKILL'), READY_MS);
   try {
     for (;;) {
       const { value, done } = await lines.next();
-      if (done === true) throw new Error(`${args.join(' ')} ended before it was ready:\n${said}`);
-      if (ready.test(value) && child.pid !== undefined) {
-        return { pid: child.pid, readyLine: value, lines: { [Symbol.asyncIterator]: () => lines }, stop };
-      }
-      said = `${said}${value}\n`.slice(-4_000);
+      if (done === true) throw new Error(`${args.join(' ')} ended before it was ready: ${await tailOf(errors)}`);
+      if (ready.test(value) && child.pid !== undefined) return { pid: child.pid, readyLine: value, stop };
     }
   } catch (error) {
     await stop();
@@ -59,6 +58,10 @@ export async function startNode(args: readonly string[], env: Readonly<Record<st
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function tailOf(file: string | undefined): Promise<string> {
+  return file === undefined ? '' : (await readFile(file, 'utf8')).slice(-4_000);
 }
 
 /** Resident memory of a process now and at its highest, from the kernel. */

@@ -39,8 +39,9 @@ export async function withService<T>(
   const key = randomBytes(24).toString('base64url');
   const process = await startNode(
     [...nodeArgs, MAIN, 'serve'],
-    { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir, CRAWLGATE_API_KEY: key, LOG_LEVEL: 'warn', READ_LIMIT_PER_MINUTE: '0', ...env },
+    { HOST: '127.0.0.1', PORT: '0', DATA_DIR: dataDir, CRAWLGATE_API_KEY: key, READ_LIMIT_PER_MINUTE: '0', ...env },
     /http:\/\/[\w.:[\]]+:\d+/,
+    join(dataDir, 'bench.log'),
   );
   const address = /http:\/\/[\w.:[\]]+:\d+/.exec(process.readyLine)?.[0] ?? '';
   async function call<T>(method: string, path: string, status: number, body?: unknown): Promise<T> {

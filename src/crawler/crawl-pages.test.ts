@@ -180,6 +180,17 @@ describe('a redirect', () => {
     expect(usage.used).toBe(3);
   });
 
+  // was asked for as /caf%C3%83%C2%A9
+  it('that names its target in plain UTF-8 leads there', async () => {
+    const { site, world } = await open({
+      '/': answer(302, { location: Buffer.from('/café').toString('latin1') }),
+      '/caf%C3%A9': page('Café'),
+    });
+    const { snapshot } = await world.crawl(`${site.origin}/`);
+    expect(snapshot.counters).toMatchObject({ redirected: 1, fetched: 1 });
+    expect(site.paths()).toContain('/caf%C3%A9');
+  });
+
   it('off the site is not followed', async () => {
     const { site, world } = await open({ '/': page('Home', ['/away']), '/away': redirect('https://other.example/') });
     const { page: of, pages } = await world.crawl(`${site.origin}/`);

@@ -119,6 +119,14 @@ describe('a crawl whose start', () => {
     });
   });
 
+  it('may carry a secret in its query, which is told to its owner and not to the log', async () => {
+    const { site, world } = await open({ '/': redirect('http://elsewhere.example/?token=hushhush') });
+    const { ending } = await world.crawl(`${site.origin}/?token=hushhush`);
+    expect(ending.error).toContain('hushhush');
+    expect(world.logged.length).toBeGreaterThan(0);
+    expect(world.logged.filter((line) => line.includes('hushhush'))).toEqual([]);
+  });
+
   it('redirects from apex to www crawls both hosts, and no third one', async () => {
     const { site, world } = await open({
       '/': (request, response) =>

@@ -20,8 +20,6 @@ export class RetryLater extends Error {
 export type Drive = {
   /** Resolves when the frontier is finished and every visit has ended. */
   readonly run: () => Promise<void>;
-  /** Looks at the frontier again at once: something in it may have become ready. */
-  readonly notify: () => void;
 };
 
 type Options = {
@@ -171,6 +169,5 @@ export function createDrive({ frontier, concurrency, visit, onError, signal }: O
         for (const timer of timers) clearTimeout(timer);
       }
     },
-    notify,
   };
 }

@@ -107,7 +107,8 @@ export function createCrawler({ store, publish, settings, log, now, random, look
     const crawlLog = log.child({ crawlId: claim.snapshot.id });
     const stored = await readFrontier(claim, signal);
     const seeds = await readSeeds(claim, stored, signal);
-    crawlLog.info({ url: claim.snapshot.url, storedPages: stored.length }, 'crawl fetching');
+    // neither here nor below the URL, which may carry a secret of the site in its query, as may the ending's sentence
+    crawlLog.info({ storedPages: stored.length }, 'crawl fetching');
     const ending = await runCrawl(claim, control, {
       store: {
         commitPages: (id, token, batch) => patiently(() => store.commitPages(id, token, batch), signal),
@@ -125,7 +126,7 @@ export function createCrawler({ store, publish, settings, log, now, random, look
       }),
       ...{ stored, seeds, publish, guard, limiters, fetchPage, limits, concurrency, ratePerHost, now, random },
     });
-    crawlLog.info(ending, 'crawl fetched');
+    crawlLog.info({ endReason: ending.endReason }, 'crawl fetched');
     return ending;
   };
   return Object.assign(run, { close });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { Agent, type Dispatcher } from 'undici';
 import type { EpochMs } from '#domain/ids.ts';
 import type { AddressGuard } from './address-guard.ts';
@@ -51,8 +52,16 @@ const headerOf = (headers: Headers, name: string): string | null => {
   return value === undefined ? null : typeof value === 'string' ? value : (value[0] ?? null);
 };
 
+/** A Location as its sender means it: what is no ASCII is UTF-8 by every browser's reading, and the parser gives one character a byte. */
+function locationOf(headers: Headers): string | null {
+  const value = headerOf(headers, 'location');
+  if (value === null) return null;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : value;
+}
+
 /** RFC 9110 §10.2.3: seconds, or a date. */
-export function parseRetryAfter(value: string | null, now: EpochMs): number | null {
+function parseRetryAfter(value: string | null, now: EpochMs): number | null {
   if (value === null) return null;
   if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
@@ -153,7 +162,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
             clearTimeout(headersTimer);
             const contentType = headerOf(fields, 'content-type');
             const retryAfterMs = parseRetryAfter(headerOf(fields, 'retry-after'), now());
-            head = { status, contentType, location: headerOf(fields, 'location'), retryAfterMs };
+            head = { status, contentType, location: locationOf(fields), retryAfterMs };
             keep = wanted.bytes(status, contentType);
             if (keep === 0) {
               if (Number(headerOf(fields, 'content-length') ?? 0) > limits.unwantedBytes) cut();

@@ -10,15 +10,15 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 /** A follower on a site of its own. */
-function open() {
-  const frontier = createFrontier({ maxUrls: 1_000, maxQueued: 1_000, stored: [], now: Date.now });
+function open({ maxQueued = 1_000, check = () => ({ allowed: true }) as const } = {}) {
+  const frontier = createFrontier({ maxUrls: 1_000, maxQueued, stored: [], now: Date.now });
   return createLinkFollower({
     frontier,
     batcher: { discovered: () => {}, truncated: () => {} },
     scope: new Set(['site.example']),
     maxDepth: 10,
     maxUnfollowed: 1_000,
-    robotsOf: () => ({ check: () => ({ allowed: true }), crawlDelay: 0 }),
+    robotsOf: () => ({ check, crawlDelay: 0 }),
   });
 }
 const entryOf = ({ href: url }: URL, seq = 0): Entry => {
@@ -37,6 +37,44 @@ describe('following links', () => {
     expect(linksTruncated).toBe(true);
     expect(otherLinks.length).toBeGreaterThan(100);
     expect(Buffer.byteLength(JSON.stringify(otherLinks))).toBeLessThan(MAX_BATCH_BYTES - 100_000);
+  });
+
+  it('does not hold up the thread with a robots.txt that takes long, and asks it of no URL that is dropped anyway', async () => {
+    let asked = 0;
+    const check = () => {
+      asked++;
+      const until = performance.now() + 5;
+      while (performance.now() < until);
+      return { allowed: true } as const;
+    };
+    const url = new URL('https://site.example/');
+    const page = await parseHtml(Array.from({ length: 5_000 }, (_, index) => `<a href="/${index}">x</a>`).join(''), url);
+    let turns = 0;
+    const turn = (): void => {
+      turns++;
+      others = setImmediate(turn);
+    };
+    let others = setImmediate(turn);
+    await open({ maxQueued: 100, check }).follow(entryOf(url), url, page);
+    clearImmediate(others);
+    expect(asked).toBe(100);
+    expect(turns).toBeGreaterThan(15);
+  });
+
+  // A hundred thousand of them were remembered, however long: a few such sites at once were the end of the crawler thread.
+  it('remembers long references within bounds', async () => {
+    const follower = open();
+    const visit = async (index: number): Promise<void> => {
+      const url = new URL(`https://site.example/${index}`);
+      const links = Array.from({ length: 2_000 }, (_, at) => `<a href="//other.example/${index}-${at}${'x'.repeat(1_950)}">x</a>`);
+      await follower.follow(entryOf(url, index), url, await parseHtml(links.join(''), url));
+    };
+    await visit(0);
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 1; index <= 20; index++) await visit(index);
+    collectGarbage();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(30_000_000);
   });
 
   // The references that are remembered over pages were cut out of the pages, and kept each page's whole HTML in memory: a crawl of

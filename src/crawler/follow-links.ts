@@ -21,7 +21,7 @@ export type LinkFollower = {
 };
 
 type Deps = {
-  readonly frontier: Pick<Frontier, 'seqOf' | 'discover' | 'isTruncated'>;
+  readonly frontier: Pick<Frontier, 'seqOf' | 'discover' | 'isFull'>;
   readonly batcher: Pick<Batcher, 'discovered' | 'truncated'>;
   /** The authorities whose URLs are pages of the crawl. */
   readonly scope: ReadonlySet<string>;
@@ -32,8 +32,10 @@ type Deps = {
 
 /** URLs outside the crawl that one page's result may hold, in characters, so that it always fits a batch. */
 const MAX_OTHER_LENGTH = 400_000;
-/** References that are remembered over pages; most links of a site are the same on each page of a directory. */
-const MAX_REMEMBERED = 100_000;
+/** Characters of references that are remembered over pages; most links of a site are the same on each page of a directory. */
+const MAX_REMEMBERED = 8_000_000;
+/** What an entry takes beside its texts, in characters. */
+const ENTRY_SIZE = 64;
 /** Work goes on at most this long before others of the thread get their turn, in milliseconds. */
 const SLICE_MS = 20;
 
@@ -62,6 +64,11 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
   }
 
   async function discover(url: URL, from: Pick<DiscoveredPage, 'depth' | 'foundOn' | 'redirects'>): Promise<number | null> {
+    // A robots.txt of many rules takes a while to ask: not for URLs that are dropped whatever it says.
+    if (frontier.isFull() && frontier.seqOf(url.href) === undefined) {
+      batcher.truncated();
+      return null;
+    }
     const known = robotsOf(url.origin);
     const robots = known instanceof Promise ? await known : known;
     const verdict = robots.check(url.pathname + url.search);
@@ -87,7 +94,6 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
     let othersLength = 0;
     let linksTruncated = truncated;
     let began = performance.now();
-    let count = 0;
     const memory = memoryOf(base);
     const keep = (target: number | string): void => {
       const isKnown = typeof target === 'number' ? links.has(target) : others.has(target);
@@ -102,7 +108,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
     };
 
     for (const [reference, refused] of references) {
-      if ((++count & 63) === 0 && performance.now() - began > SLICE_MS) {
+      if (performance.now() - began > SLICE_MS) {
         await yieldToOthers();
         began = performance.now();
       }
@@ -138,7 +144,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
       if (final !== null) keep(final);
       if (portable) {
         memory.set(ownText(reference), final);
-        rememberedSize++;
+        rememberedSize += ENTRY_SIZE + reference.length + (typeof final === 'string' ? final.length : 0);
       }
     }
     return { links: [...links], otherLinks: [...others], linksTruncated };

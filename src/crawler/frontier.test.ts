@@ -73,13 +73,13 @@ describe('the frontier', () => {
     expect(take(frontier).url).toBe('deeper');
   });
 
-  it('drops URLs beyond its bound and says so', () => {
+  it('drops URLs beyond its bound', () => {
     const frontier = open({ maxQueued: 2 });
     add(frontier, 'a', 0);
+    expect(frontier.isFull()).toBe(false);
     add(frontier, 'b', 0);
-    expect(frontier.isTruncated()).toBe(false);
+    expect(frontier.isFull()).toBe(true);
     expect(add(frontier, 'c', 0)).toBeNull();
-    expect(frontier.isTruncated()).toBe(true);
     expect(frontier.seqOf('c')).toBeUndefined();
     take(frontier);
     frontier.settle('other');

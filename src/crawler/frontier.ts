@@ -27,7 +27,7 @@ export type Discovery = { readonly url: string; readonly depth: number; readonly
  */
 export type Frontier = {
   readonly seqOf: (url: string) => number | undefined;
-  /** The new page's seq, or null when the frontier is full: `isTruncated` from then on. The URL must be new. */
+  /** The new page's seq, or null when there is no room for it. The URL must be new. */
   readonly discover: (discovery: Discovery) => number | null;
   /** The next page to fetch now; null when there is none at the moment. */
   readonly take: () => Entry | null;
@@ -38,7 +38,8 @@ export type Frontier = {
   readonly retry: (entry: Entry) => void;
   /** A page that was given out has ended. Its discoveries must have been made before. */
   readonly settle: (status: 'fetched' | 'other') => void;
-  readonly isTruncated: () => boolean;
+  /** No page can be queued now. */
+  readonly isFull: () => boolean;
   readonly counts: () => { readonly known: number; readonly queued: number; readonly fetched: number; readonly underWay: number };
 };
 
@@ -63,7 +64,6 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
   let blocked = 0;
   let fetched = 0;
   let underWay = 0;
-  let truncated = false;
 
   function push(page: Pick<FrontierPage, 'seq' | 'url' | 'depth' | 'redirects'>): void {
     const { seq, url, redirects } = page;
@@ -96,6 +96,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
     head = 0;
     return true;
   }
+  const isFull = (): boolean => queued >= maxQueued;
   const dueRetry = (): number => {
     const at = now();
     return retries.findIndex((entry) => entry.retryAt <= at);
@@ -104,10 +105,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
   return {
     seqOf: (url) => seqs.get(url),
     discover(page) {
-      if (page.blocked ? blocked >= maxQueued : queued >= maxQueued) {
-        truncated = true;
-        return null;
-      }
+      if (page.blocked ? blocked >= maxQueued : isFull()) return null;
       const seq = nextSeq++;
       seqs.set(page.url, seq);
       if (page.blocked) blocked++;
@@ -137,7 +135,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
       queued--;
       if (status === 'fetched') fetched++;
     },
-    isTruncated: () => truncated,
+    isFull,
     counts: () => ({ known: seqs.size, queued, fetched, underWay }),
   };
 }

@@ -24,6 +24,12 @@ describe('references', () => {
   it('have their character references decoded', async () => {
     expect(await references('<a href="?a=1&amp;b=2">x</a>')).toEqual([['?a=1&b=2', false]]);
   });
+  // A parser that is told of attributes one by one took a tag for complete that the end of a cut page had broken off.
+  it('do not come from a tag that the end of the page breaks off', async () => {
+    expect(await references('<a href="whole">x</a><a href="cut" class="y')).toEqual([['whole', false]]);
+    expect(await references('<a href="whole">x</a><a href="cut" ')).toEqual([['whole', false]]);
+    expect(await references('<p><a href="whole">x')).toEqual([['whole', false]]);
+  });
   it('are relative to the first usable base element', async () => {
     expect((await parse('<base href="mailto:a"><base href="/base/"><base href="/other/"><a href=x>')).base.href).toBe(
       'https://example.com/base/',
@@ -102,11 +108,14 @@ describe('the character encoding', () => {
     ['the header', cafe(''), 'text/html; charset="ISO-8859-1"'],
     ['a meta element', cafe('<meta charset=windows-1252>'), 'text/html'],
     ['a BOM, whatever the header says', Buffer.from('\uFEFFCaf\u00e9', 'utf16le'), 'text/html; charset=iso-8859-1'],
+    ['a BOM, when the header says UTF-8', Buffer.from('\uFEFFCaf\u00e9', 'utf16le'), 'text/html; charset=utf-8'],
+    ['the header, and a BOM that is no text', Buffer.from('\uFEFFCaf\u00e9'), 'text/html; charset=UTF8'],
     ['being valid UTF-8', Buffer.from('Caf\u00e9'), 'text/html'],
     ['windows-1252 when nothing tells', cafe(''), 'text/html'],
     ['being valid UTF-8, when the header names one that does not exist', Buffer.from('Caf\u00e9'), 'text/html; charset=klingon-8'],
   ])('is told by %s', (_, body, contentType) => {
     expect(decodeText(body, contentType)).toContain('Caf\u00e9');
+    expect(decodeText(body, contentType)).not.toContain('\uFEFF');
   });
   it('that is wrong costs characters, not the page', async () => {
     expect(decodeText(cafe(''), 'text/html; charset=utf-8')).toBe('<title>Caf\uFFFD</title>');

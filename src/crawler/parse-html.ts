@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { getEncoding } from 'encoding-sniffer';
-import { Parser } from 'htmlparser2';
+import { type Handler, Parser } from 'htmlparser2';
 import type { PageFacts } from '#domain/page.ts';
 import { pageUrl } from '#domain/url.ts';
 
@@ -19,6 +19,11 @@ export type ParsedPage = {
 
 /** The product token whose own meta element is heeded beside `robots`. */
 const META_NAMES = new Set(['robots', 'crawlgate']);
+/**
+ * The elements whose attributes are read. The parser collects an element's attributes, a tenth of its work, only when somebody is to be
+ * told of the open tag at the moment that its name has been told.
+ */
+const READ_TAGS: ReadonlySet<string> = new Set('a area base body h1 html img link math meta script style svg title'.split(' '));
 /** More distinct references than this are not read from one page. */
 const MAX_REFERENCES = 50_000;
 const MAX_TEXT = 2_048;
@@ -29,6 +34,7 @@ const SLICE_LENGTH = 256 * 1024;
 const SLICE_MS = 20;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
 const CHARSET = /;\s*charset\s*=\s*"?\s*([^\s";]+)/i;
+const UTF8_LABEL = /^utf-?8$/i;
 const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
 
 export const isHtml = (contentType: string | null): boolean => contentType === null || HTML.test(contentType);
@@ -39,6 +45,8 @@ export const looksLikeHtml = (start: Buffer): boolean => HTML_START.test(start.t
 /** A body as text: by its BOM, the header, a meta element, else UTF-8 if it is valid, else windows-1252. */
 export function decodeText(body: Buffer, contentType: string | null): string {
   const label = CHARSET.exec(contentType ?? '')?.[1];
+  // The usual case needs no look into the body but for the BOM of another encoding, which is no UTF-8.
+  if (label !== undefined && UTF8_LABEL.test(label) && (body[0] ?? 0) < 0xfe) return new TextDecoder().decode(body);
   const encoding = getEncoding(body, {
     defaultEncoding: isUtf8(body) ? 'utf-8' : 'windows-1252',
     ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
@@ -99,66 +107,72 @@ export async function parseHtml(html: string, url: URL): Promise<ParsedPage> {
     }
   }
 
-  const parser = new Parser({
-    onopentag(name, attributes) {
+  function openTag(name: string, attributes: Record<string, string>): void {
+    switch (name) {
+      case 'a':
+      case 'area':
+        refer(attributes);
+        break;
+      case 'img':
+        if (attributes.alt === undefined) imagesWithoutAlt++;
+        break;
+      case 'h1':
+        h1Count++;
+        break;
+      case 'script':
+      case 'style':
+        unseen++;
+        break;
+      case 'svg':
+      case 'math':
+        foreign++;
+        break;
+      case 'meta':
+        meta(attributes);
+        break;
+      case 'link':
+        if (canonical === null && attributes.href && tokens(attributes.rel ?? '').includes('canonical')) canonical = attributes.href;
+        break;
+      case 'title':
+        if (title === null && foreign === 0 && !inBody) {
+          title = '';
+          readingTitle = true;
+        }
+        break;
+      case 'base':
+        if (attributes.href !== undefined) base ??= pageUrl(attributes.href, url);
+        break;
+      case 'html':
+        lang ??= attributes.lang?.trim().slice(0, 64) ?? null;
+        break;
+      case 'body':
+        inBody = true;
+        break;
+    }
+  }
+
+  const handler = {
+    onopentag: openTag as typeof openTag | undefined,
+    onopentagname(name: string) {
       if (++nesting > MAX_NESTING) {
         truncated = true;
         parser.pause();
       }
-      switch (name) {
-        case 'a':
-        case 'area':
-          refer(attributes);
-          break;
-        case 'img':
-          if (attributes.alt === undefined) imagesWithoutAlt++;
-          break;
-        case 'h1':
-          h1Count++;
-          break;
-        case 'script':
-        case 'style':
-          unseen++;
-          break;
-        case 'svg':
-        case 'math':
-          foreign++;
-          break;
-        case 'meta':
-          meta(attributes);
-          break;
-        case 'link':
-          if (canonical === null && attributes.href && tokens(attributes.rel ?? '').includes('canonical')) canonical = attributes.href;
-          break;
-        case 'title':
-          if (title === null && foreign === 0 && !inBody) {
-            title = '';
-            readingTitle = true;
-          }
-          break;
-        case 'base':
-          if (attributes.href !== undefined) base ??= pageUrl(attributes.href, url);
-          break;
-        case 'html':
-          lang ??= attributes.lang?.trim().slice(0, 64) ?? null;
-          break;
-        case 'body':
-          inBody = true;
-          break;
-      }
+      handler.onopentag = READ_TAGS.has(name) ? openTag : undefined;
     },
-    ontext(text) {
+    ontext(text: string) {
       if (unseen > 0) return;
       textLength += text.trim().length;
       if (readingTitle) title += text;
     },
-    onclosetag(name) {
+    onclosetag(name: string) {
       nesting--;
       if (name === 'title') readingTitle = false;
       else if (name === 'script' || name === 'style') unseen--;
       else if (name === 'svg' || name === 'math') foreign--;
     },
-  });
+  };
+  const parser = new Parser(handler as Partial<Handler>);
   let began = performance.now();
   for (let at = 0; at < html.length && nesting <= MAX_NESTING; at += SLICE_LENGTH) {
     if (performance.now() - began > SLICE_MS) {

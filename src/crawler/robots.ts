@@ -26,6 +26,8 @@ export const disallowAll = (reason: string): Robots => ({ check: () => ({ allowe
 /** The longest Crawl-delay that is heeded, in seconds. */
 const MAX_CRAWL_DELAY = 30;
 const MAX_RULE_SHOWN = 200;
+/** Rules with a wildcard that are heeded: each is a search through the whole URL, and all are tried for each new URL. */
+const MAX_WILDCARD_RULES = 1_000;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 const encodeOctets = (text: string): string =>
   Array.from(Buffer.from(text), (octet) => `%${octet.toString(16).toUpperCase().padStart(2, '0')}`).join('');
@@ -112,14 +114,17 @@ function parseGroups(text: string): Group[] {
 
 /**
  * Reads a robots.txt (RFC 9309) for the crawler whose product token is `token`: all groups that name it, merged, else all groups of
- * `*`. The longest matching rule decides, Allow before Disallow among equals; `/robots.txt` itself is always allowed.
+ * `*`. The longest matching rule decides, Allow before Disallow among equals; `/robots.txt` itself is always allowed. Of rules with a
+ * wildcard the first 1,000 are heeded.
  */
 export function parseRobots(text: string, token: string): Robots {
   const groups = parseGroups(text);
   const named = groups.filter(({ agents }) => agents.includes(token.toLowerCase()));
   const chosen = named.length > 0 ? named : groups.filter(({ agents }) => agents.includes('*'));
+  let wildcards = 0;
   const rules = chosen
     .flatMap((group) => group.rules)
+    .filter(({ parts }) => parts.length === 1 || ++wildcards <= MAX_WILDCARD_RULES)
     .sort((one, other) => other.pattern.length - one.pattern.length || Number(other.allow) - Number(one.allow));
   const crawlDelay = Math.max(0, ...chosen.map((group) => group.crawlDelay));
   if (!rules.some(({ allow }) => !allow)) return { check: ALLOW_ALL.check, crawlDelay };

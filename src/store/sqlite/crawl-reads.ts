@@ -32,6 +32,9 @@ export function readRing(sql: Sql, keyId: string): StartRing {
   return row === undefined ? emptyRing() : { next: row.next, slots: JSON.parse(row.slots) as EpochMs[] };
 }
 
+/** Made once: the most frequent statement of all is found by its text. */
+const CRAWL = `select ${SNAPSHOT} from crawls where id = ? and organization_id = ?`;
+
 export type CrawlReads = Sync<
   CrawlStore,
   'getStartAllowance' | 'getCrawl' | 'getSnapshots' | 'listChanged' | 'getSites' | 'listSites' | 'listPages' | 'listFindings' | 'getUsage'
@@ -47,7 +50,7 @@ export function createCrawlReads(sql: Sql, now: () => EpochMs): CrawlReads {
   return {
     getStartAllowance: (keyId) => allowanceOf(readRing(sql, keyId), now()),
     getCrawl(organizationId, id) {
-      const row = sql.get<SnapshotRow>(`select ${SNAPSHOT} from crawls where id = ? and organization_id = ?`, id, organizationId);
+      const row = sql.get<SnapshotRow>(CRAWL, id, organizationId);
       return row === undefined ? null : snapshotOf(row);
     },
     getSnapshots: (ids) =>

@@ -129,6 +129,14 @@ test('a second server on the directory is refused by name, until the first has c
   await expect((await opened(path)).store.ping()).resolves.toBeUndefined();
 });
 
+test('closed while the next store thread starts, it leaves nothing that keeps its process', async () => {
+  const closing = spawn(process.execPath, [fileURLToPath(new URL('./fixtures/closing-process.ts', import.meta.url)), newPath()], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  cleanups.push(() => closing.kill('SIGKILL'));
+  expect(await once(closing, 'exit')).toEqual([0, null]);
+});
+
 test('a killed server leaves no lock behind, and the next one expires its leases as a loss each', async () => {
   const path = newPath();
   const server = spawn(process.execPath, [fileURLToPath(new URL('./fixtures/server-process.ts', import.meta.url)), path], {

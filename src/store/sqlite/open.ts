@@ -50,6 +50,8 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
   const links = new Set<MessagePort>();
   const listeners = new Set<() => void>();
   let thread: Worker | null = null;
+  /** The thread, or the one that is about to be it. */
+  let newest: Worker | null = null;
   let closing = false;
   let restart: NodeJS.Timeout | undefined;
 
@@ -66,6 +68,7 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
   /** Resolves when the thread takes writes; rejects when it ends before. */
   function start(): Promise<void> {
     const started = new Worker(threadEntry, { workerData: { path }, name: 'store' });
+    newest = started;
     started.on('error', (error) => log.error({ err: error }, 'the store thread failed'));
     return new Promise((resolve, reject) => {
       started.once('message', (report: Report) => {
@@ -77,6 +80,7 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
       });
       started.once('exit', () => {
         reject(new Error('The store thread ended before it was ready.'));
+        if (newest === started) newest = null;
         if (thread === started) ended();
       });
     });
@@ -103,10 +107,11 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
   async function stopThread(): Promise<void> {
     closing = true;
     clearTimeout(restart);
-    const last = thread;
+    const last = newest;
     if (last === null) return;
     const exited = new Promise((resolve) => last.once('exit', resolve));
-    last.postMessage({ close: true } satisfies Order);
+    if (last === thread) last.postMessage({ close: true } satisfies Order);
+    else void last.terminate(); // nothing was given to it yet
     await exited;
   }
 

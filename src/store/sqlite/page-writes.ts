@@ -20,7 +20,7 @@ export function createPageWrites(sql: Sql): PageWrites {
       const added = sql.run(
         `insert into pages (crawl, seq, url, url_hash, depth, status, redirects, found_on, reason)
          select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-         where not exists (select 1 from pages where crawl = ?1 and url_hash = ?4 and url = ?3)
+         where not exists (select 1 from pages indexed by pages_by_url where crawl = ?1 and url_hash = ?4 and url = ?3)
          on conflict (crawl, seq) do nothing`,
         crawl,
         seq,

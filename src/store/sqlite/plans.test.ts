@@ -139,6 +139,13 @@ test('no statement of the store scans a table or sorts what it reads', () => {
   expect(wrong).toEqual([]);
 });
 
+// Each discovered page looked through all pages of its crawl for its URL: 6,000 pages with long URLs took minutes.
+test('no statement reads all pages of a crawl, but for those that end by a limit', () => {
+  const { db, texts } = open();
+  const whole = texts.filter((text) => planOf(db, text).some((step) => /^SEARCH pages USING [\w ]+ \(crawl=\?\)$/.test(step)));
+  expect(whole.filter((text) => !/order by seq limit \?\d?\b/.test(text))).toEqual([]);
+});
+
 test('a list of crawls seeks its place by the last item that was given out, whatever the filter', () => {
   const { db, texts } = open();
   const lists = texts.filter((text) => text.includes('(started_at, id) <') && !text.includes('(started_at, id) >'));

@@ -13,14 +13,14 @@ export type Sql = {
   texts(): string[];
 };
 
-type Prepared = { readonly statement: StatementSync; readonly names: readonly string[] };
+type Prepared = { readonly statement: StatementSync; readonly names: readonly string[]; readonly blank: Row };
 
 /**
  * One row as an object. node:sqlite's own objects are dictionaries, their column names made anew for each row: reading a crawl that way
- * costs more than finding it.
+ * costs more than finding it. `blank` has every column, so that no row changes its shape while it is filled.
  */
-function rowOf<R extends Row>(names: readonly string[], values: readonly SQLOutputValue[]): R {
-  const row: Row = {};
+function rowOf<R extends Row>({ names, blank }: Prepared, values: readonly SQLOutputValue[]): R {
+  const row: Row = { ...blank };
   for (const [index, name] of names.entries()) row[name] = values[index] ?? null;
   return row as R;
 }
@@ -32,20 +32,21 @@ export function createSql(db: DatabaseSync): Sql {
     if (known !== undefined) return known;
     const statement = db.prepare(text);
     statement.setReturnArrays(true);
-    const fresh = { statement, names: statement.columns().map(({ name }) => name) };
+    const names = statement.columns().map(({ name }) => name);
+    const fresh = { statement, names, blank: Object.fromEntries(names.map((name) => [name, null])) };
     statements.set(text, fresh);
     return fresh;
   };
   return {
     get<R extends Row>(text: string, ...values: SQLInputValue[]) {
-      const { statement, names } = prepared(text);
-      const row: unknown = statement.get(...values);
-      return Array.isArray(row) ? rowOf<R>(names, row) : undefined;
+      const found = prepared(text);
+      const row: unknown = found.statement.get(...values);
+      return Array.isArray(row) ? rowOf<R>(found, row) : undefined;
     },
     all<R extends Row>(text: string, ...values: SQLInputValue[]) {
-      const { statement, names } = prepared(text);
-      const rows: unknown[] = statement.all(...values);
-      return rows.map((row) => rowOf<R>(names, Array.isArray(row) ? row : []));
+      const found = prepared(text);
+      const rows: unknown[] = found.statement.all(...values);
+      return rows.map((row) => rowOf<R>(found, Array.isArray(row) ? row : []));
     },
     run: (text, ...values) => Number(prepared(text).statement.run(...values).changes),
     texts: () => [...statements.keys()],

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { page, startSite } from '../../test/fixtures/site.ts';
+import { readConfig } from '../config.ts';
+import { runService } from './run-service.ts';
+
+const KEY = 'a-key-of-24-characters-or-more';
+
+// The crawls of the dead thread stood still until their leases had expired.
+test('a crawler thread that dies is replaced, and its crawl goes on at once', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'crawlgate-service-'));
+  const threads: Worker[] = [];
+  const onThread = (thread: Worker) => threads.push(thread);
+  process.on('worker', onThread);
+  const links = Array.from({ length: 60 }, (_, index) => `/${index}`);
+  let killAt = 20;
+  const site = await startSite({
+    '/': page('Home', links),
+    ...Object.fromEntries(
+      links.map((link) => [
+        link,
+        (_, response) => {
+          if (--killAt === 0) void threads.at(-1)?.terminate();
+          setTimeout(() => response.end(page(link)), 50);
+        },
+      ]),
+    ),
+  });
+  const config = readConfig({
+    ...{ PORT: '0', DATA_DIR: folder, CRAWLGATE_API_KEY: KEY, CRAWL_ALLOW_NETWORKS: '127.0.0.0/8' },
+    ...{ LEASE_SECONDS: '3600', READ_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'silent' },
+  });
+  const service = await runService({ config, isTerminal: false, cut: new AbortController().signal });
+  try {
+    const call = async (path: string, init: RequestInit = {}) => {
+      const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
+      return (await (await fetch(`${service.url}${path}`, { ...init, headers })).json()) as Record<string, unknown>;
+    };
+    const started = await call('/v1/crawls', { method: 'POST', body: JSON.stringify({ url: site.origin }) });
+    let crawl = await call(String(started.url));
+    for (; crawl.state === 'running'; crawl = await call(String(started.url))) await delay(50);
+    expect(crawl).toMatchObject({ state: 'done', urlsCrawled: 61 });
+    expect(threads).toHaveLength(3); // the store's and two crawlers
+    expect(await call('/v1/usage')).toMatchObject({ used: 61, reserved: 0 });
+  } finally {
+    await service.stop();
+    process.off('worker', onThread);
+    await site.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
