@@ -49,6 +49,12 @@ export const databaseOf = (db: Db): Database => ({
   robots: db.collection('robots'),
 });
 
+/**
+ * For the reads that explain why a write found nothing to change: what it met may not be with a majority yet, and a majority read would
+ * miss it. Waits until a majority has it. On one record, by `_id`.
+ */
+export const LATEST = { readConcern: { level: 'linearizable' }, maxTimeMS: 10_000 } as const;
+
 /** The server's time. */
 export async function timeOf({ meta }: Database): Promise<EpochMs> {
   const [found] = await meta.aggregate<{ now: Date }>([{ $match: { _id: 'schema' } }, { $project: { now: '$$NOW' } }]).toArray();

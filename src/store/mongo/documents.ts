@@ -139,7 +139,7 @@ export type UsageDocument = {
   readonly holds: Readonly<Record<CrawlId, HoldDocument>>;
   /** When the oldest tombstone in `holds` was set; null without one. */
   readonly firstClosedAt: Date | null;
-  /** +1 with each tombstone. */
+  /** +1 with each change of the tombstones. */
   readonly closings: number;
 };
 

@@ -84,8 +84,8 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
 
   return {
     async claim(token, leaseMs) {
-      // A claim whose answer was lost is answered again.
-      const held = await crawls.findOne({ 'lease.token': token, state: 'running' });
+      // A claim whose answer was lost is answered again, also when a majority does not have it yet: it is not taken twice.
+      const held = await crawls.findOne({ 'lease.token': token, state: 'running' }, { readConcern: { level: 'local' } });
       if (held !== null) return claimOf(held, token, await timeOf(database));
       const taken = await untilWon(async () => {
         const organization = await nextOrganization();

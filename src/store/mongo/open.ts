@@ -26,11 +26,14 @@ export const DEFAULT_MONGO_SETTINGS: MongoSettings = {
   answerTimeoutMs: 10_000,
 };
 
-/** `url`: a MongoDB connection string that names the database. */
-export type MongoStoreOptions = { readonly url: string; readonly log: Log; readonly settings: MongoSettings };
+export type MongoStoreOptions = {
+  /** A MongoDB connection string; the database is the one that it names, or `crawlgate`. */
+  readonly url: string;
+  readonly log: Log;
+  readonly settings: MongoSettings;
+};
 
-/** Proves that the server takes writes, by one that changes nothing. */
-const NOBODY = 'nobody';
+const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/?]+\/[^?]/;
 
 /**
  * Opens the store on a MongoDB server, replica set or sharded cluster; makes and checks its indexes. Reads and writes are majority
@@ -56,7 +59,7 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
   client.on('serverHeartbeatFailed', ({ connectionId, failure }) =>
     log.warn({ server: connectionId, err: failure }, 'the database does not answer'),
   );
-  const database = databaseOf(client.db());
+  const database = databaseOf(client.db(NAMES_DATABASE.test(url) ? undefined : 'crawlgate'));
   try {
     await client.connect();
     await prepareSchema(database);
@@ -68,7 +71,8 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
     operations: {
       ...createOperations(database),
       async ping() {
-        await database.keys.deleteOne({ _id: NOBODY as never });
+        // A write that changes nothing is taken only where one that does would be.
+        await database.trash.deleteOne({ _id: '' as never });
         await timeOf(database);
       },
     },

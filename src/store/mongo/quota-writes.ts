@@ -73,7 +73,7 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
         _id: found._id,
         [`${path}.granted`]: hold?.granted ?? ABSENT,
         [`${path}.closedAt`]: ABSENT,
-        ...(found.firstClosedAt === null && { firstClosedAt: null }),
+        closings: found.closings,
       },
       {
         $set: { [`${path}.granted`]: hold?.granted ?? 0, [`${path}.used`]: used },
@@ -156,11 +156,12 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
         .limit(limit)
         .toArray();
       let removed = 0;
-      for (const { _id, holds, firstClosedAt, closings } of found) {
+      for (const { _id, holds, closings } of found) {
         const closed = Object.entries(holds).flatMap(([crawl, { closedAt }]) => (closedAt === undefined ? [] : [{ crawl, closedAt }]));
         const old = closed.filter(({ closedAt }) => closedAt.getTime() <= before);
         const young = closed.filter(({ closedAt }) => closedAt.getTime() > before).map(({ closedAt }) => closedAt.getTime());
-        const swept = await usage.updateOne({ _id, firstClosedAt, closings }, {
+        const swept = await usage.updateOne({ _id, closings }, {
+          $inc: { closings: 1 },
           $set: { firstClosedAt: young.length === 0 ? null : new Date(Math.min(...young)) },
           ...(old.length > 0 && { $unset: Object.fromEntries(old.map(({ crawl }) => [`holds.${crawl}`, ''])) }),
         } as never);

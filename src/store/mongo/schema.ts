@@ -1,8 +1,11 @@
-import type { Collection, Document, IndexDescription } from 'mongodb';
+import { type Collection, type Document, type IndexDescription, MongoServerError } from 'mongodb';
 import type { Database } from './database.ts';
 
 /** The version of what is stored; it rises with a change that an older program cannot live with. */
 export const SCHEMA_VERSION = 1;
+
+/** IndexOptionsConflict, IndexKeySpecsConflict. */
+const CONFLICTS = new Set([85, 86]);
 
 const by = (...fields: string[]): IndexDescription => ({
   key: Object.fromEntries(fields.map((field) => [field, 1])),
@@ -53,9 +56,21 @@ export async function prepareSchema(database: Database): Promise<void> {
   if (version > SCHEMA_VERSION) throw new Error(`The database has schema ${version}; this version knows up to ${SCHEMA_VERSION}.`);
   for (const [name, indexes] of Object.entries(INDEXES)) {
     const collection: Pick<Collection, 'createIndexes' | 'indexes' | 'collectionName'> = database[name as keyof Database];
-    await collection.createIndexes([...indexes]);
+    const conflict = await conflictOf(() => collection.createIndexes([...indexes]));
     const present = await collection.indexes();
     for (const index of indexes) checkIndex(collection.collectionName, index, present);
+    if (conflict !== null) throw conflict;
+  }
+}
+
+/** The error of a server that has another index of the same name or the same fields. */
+async function conflictOf(create: () => Promise<unknown>): Promise<MongoServerError | null> {
+  try {
+    await create();
+    return null;
+  } catch (error) {
+    if (error instanceof MongoServerError && CONFLICTS.has(Number(error.code))) return error;
+    throw error;
   }
 }
 
