@@ -1,4 +1,5 @@
 import type { ApiKey, Organization } from '#domain/account.ts';
+import type { OrganizationId } from '#domain/ids.ts';
 import type { AccountStore } from '../account-store.ts';
 import type { Database } from './database.ts';
 import type { KeyDocument, OrganizationDocument } from './documents.ts';
@@ -27,7 +28,7 @@ export function createAccountReads({ organizations, keys }: Database): AccountRe
   return {
     listOrganizations: async () => (await organizations.find().sort({ _id: 1 }).toArray()).map(organizationOf),
     async findOrganization(idOrName) {
-      const found = await organizations.find({ $or: [{ id: idOrName as never }, { _id: idOrName }] }).toArray();
+      const found = await organizations.find({ $or: [{ id: idOrName as OrganizationId }, { _id: idOrName }] }).toArray();
       // A name may look like the id of another organization: the id goes first.
       const organization = found.find(({ id }) => id === idOrName) ?? found[0];
       return organization === undefined ? null : organizationOf(organization);

@@ -3,7 +3,7 @@ import type { KeyId } from '#domain/ids.ts';
 import { monthOf } from '#domain/quota.ts';
 import type { AccountStore, NewApiKey, NewOrganization } from '../account-store.ts';
 import { createAccountReads, keyOf, organizationOf } from './account-reads.ts';
-import { type Database, LATEST, timeOf } from './database.ts';
+import { type Database, findLatest, timeOf } from './database.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import { ifAbsent } from './retry.ts';
 
@@ -37,7 +37,7 @@ export function createAccountWrites(database: Database, quota: QuotaWrites): Acc
       ),
     );
   const mustFind = async (id: KeyId): Promise<ApiKey> => {
-    const key = await keys.findOne({ _id: id }, LATEST);
+    const key = await findLatest(keys, { _id: id });
     if (key === null) throw new Error(`The key ${id} was written and is not there.`);
     return keyOf(key);
   };
@@ -51,7 +51,7 @@ export function createAccountWrites(database: Database, quota: QuotaWrites): Acc
       const known = await organizations.findOne({ id: organization.id });
       if (known !== null) return organizationOf(known);
       await insertOrganization(organization);
-      const named = await organizations.findOne({ _id: organization.name }, LATEST);
+      const named = await findLatest(organizations, { _id: organization.name });
       return named === null || named.id !== organization.id ? 'taken' : organizationOf(named);
     },
     async setMonthlyUrlQuota(id, monthlyUrlQuota) {

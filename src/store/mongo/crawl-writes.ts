@@ -6,7 +6,7 @@ import type { CrawlStore, CreateCrawlOutcome, NewCrawl } from '../crawl-store.ts
 import { idempotencyIdOf } from './crawl-ids.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import { type CrawlSteps, outboxEntry } from './crawl-steps.ts';
-import { type Database, findTimed, LATEST } from './database.ts';
+import { type Database, findLatest, findTimed } from './database.ts';
 import type { CrawlDocument, IdempotencyDocument } from './documents.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import type { Removal } from './removal.ts';
@@ -114,7 +114,7 @@ export function createCrawlWrites(
     }
     const document = newDocument(crawl, taken.takenAt);
     const created = await ifAbsent(() => crawls.insertOne(document));
-    const stored = created ? document : await crawls.findOne({ _id: id, organizationId }, { ...LATEST, projection: LIGHT });
+    const stored = created ? document : await findLatest(crawls, { _id: id, organizationId }, LIGHT);
     if (stored === null) throw new Error(`The crawl ${id} was written and is not there.`);
     await upsertSite(database, stored);
     const after = keyId === asked.keyId ? taken.starts : starts;

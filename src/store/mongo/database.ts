@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb';
+import { type Collection, type Db, type Document, type Filter, MongoServerError, type WithId } from 'mongodb';
 import type { EpochMs } from '#domain/ids.ts';
 import type {
   CrawlDocument,
@@ -49,12 +49,6 @@ export const databaseOf = (db: Db): Database => ({
   robots: db.collection('robots'),
 });
 
-/**
- * For the reads that explain why a write found nothing to change: what it met may not be with a majority yet, and a majority read would
- * miss it. Waits until a majority has it. On one record, by `_id`.
- */
-export const LATEST = { readConcern: { level: 'linearizable' }, maxTimeMS: 10_000 } as const;
-
 /** The server's time. */
 export async function timeOf({ meta }: Database): Promise<EpochMs> {
   const [found] = await meta.aggregate<{ now: Date }>([{ $match: { _id: 'schema' } }, { $project: { now: '$$NOW' } }]).toArray();
@@ -68,4 +62,35 @@ export type Timed<T> = T & { readonly now: Date };
 export async function findTimed<T extends object>(collection: Collection<T>, filter: object): Promise<Timed<T> | null> {
   const [found] = await collection.aggregate<Timed<T>>([{ $match: filter }, { $limit: 1 }, { $addFields: { now: '$$NOW' } }]).toArray();
   return found ?? null;
+}
+
+const NOT_A_REPLICA_SET = 123;
+const LATEST_TIMEOUT_MS = 10_000;
+
+/**
+ * For a read that explains why a write changed nothing: what the write met may not be with a majority yet, and a majority read would
+ * miss it. Waits until a majority has it (on a standalone server there is nothing to wait for). `filter` names one record by `_id`.
+ */
+export async function findLatest<T extends object>(
+  collection: Collection<T>,
+  filter: Filter<T>,
+  projection: Document = {},
+): Promise<WithId<T> | null> {
+  try {
+    return await collection.findOne(filter, { projection, readConcern: { level: 'linearizable' }, maxTimeMS: LATEST_TIMEOUT_MS });
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || error.code !== NOT_A_REPLICA_SET) throw error;
+    return collection.findOne(filter, { projection, readConcern: { level: 'local' } });
+  }
+}
+
+/** Deletes up to `limit` records that match; answers how many. One that matches no more when its turn comes stays. */
+export async function deleteSome<T extends object>(collection: Collection<T>, filter: Filter<T>, limit: number): Promise<number> {
+  const some = await collection
+    .find(filter, { projection: { _id: 1 } })
+    .limit(limit)
+    .toArray();
+  if (some.length === 0) return 0;
+  const named = { _id: { $in: some.map(({ _id }) => _id) } } as Filter<T>;
+  return (await collection.deleteMany({ $and: [named, filter] } as Filter<T>)).deletedCount;
 }

@@ -1,7 +1,7 @@
 import type { EpochMs, OrganizationId } from '#domain/ids.ts';
 import { TOMBSTONE_MS } from '#domain/quota.ts';
 import type { EventStore } from '../event-store.ts';
-import { type Database, timeOf } from './database.ts';
+import { type Database, deleteSome, timeOf } from './database.ts';
 import type { EventRelay } from './event-relay.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import type { Removal } from './removal.ts';
@@ -38,24 +38,6 @@ export function createEventWrites(database: Database, relay: EventRelay, quota: 
     return old.length === 0 ? 0 : (await events.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })).deletedCount;
   }
 
-  async function sweepRecords(before: EpochMs): Promise<number> {
-    const filter = { createdAt: { $lt: new Date(before) } };
-    const old = await idempotency
-      .find(filter, { projection: { _id: 1 } })
-      .limit(SWEEP_STEP)
-      .toArray();
-    return old.length === 0 ? 0 : (await idempotency.deleteMany({ _id: { $in: old.map(({ _id }) => _id) }, ...filter })).deletedCount;
-  }
-
-  async function sweepRobots(now: EpochMs): Promise<number> {
-    const filter = { expiresAt: { $lte: new Date(now) } };
-    const old = await robots
-      .find(filter, { projection: { _id: 1 } })
-      .limit(SWEEP_STEP)
-      .toArray();
-    return old.length === 0 ? 0 : (await robots.deleteMany({ _id: { $in: old.map(({ _id }) => _id) }, ...filter })).deletedCount;
-  }
-
   return {
     async relayEvents(limit) {
       const waiting = await crawls
@@ -76,9 +58,9 @@ export function createEventWrites(database: Database, relay: EventRelay, quota: 
         (await removal.empty(SWEEP_STEP)) ||
         (await retireCrawls(now - crawlsMs)) ||
         (await sweepEvents(now - crawlsMs)) ||
-        (await sweepRecords(now - idempotencyMs)) ||
+        (await deleteSome(idempotency, { createdAt: { $lt: new Date(now - idempotencyMs) } }, SWEEP_STEP)) ||
         (await quota.sweepHolds(now - TOMBSTONE_MS, SWEEP_CRAWLS)) ||
-        (await sweepRobots(now))
+        (await deleteSome(robots, { expiresAt: { $lte: new Date(now) } }, SWEEP_STEP))
       );
     },
   };

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { MongoClient } from 'mongodb';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { OrganizationId } from '#domain/ids.ts';
-import { silent, urlOf } from './fixtures/harness.ts';
+import { startCuttingProxy } from './fixtures/cutting-proxy.ts';
+import { firstHost, silent, urlOf } from './fixtures/harness.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from './open.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 
@@ -49,6 +50,20 @@ describe.runIf(url !== undefined)('opening a MongoDB store', () => {
     inDatabase(async (name) => {
       await admin.db(name).collection('pages').createIndex({ crawl: 1, seq: 1 }, { name: 'crawl_seq' });
       await expect(open(name)).rejects.toThrow('The index crawl_seq of pages is not the one');
+    }));
+
+  test('goes on by itself after its connections were cut', () =>
+    inDatabase(async (name) => {
+      const proxy = await startCuttingProxy(firstHost(url ?? ''));
+      const through = urlOf(url ?? '', name, { hosts: `127.0.0.1:${proxy.port}`, query: 'directConnection=true' });
+      const store = await openMongoStore({ url: through, log: silent, settings: DEFAULT_MONGO_SETTINGS });
+      await Promise.all(Array.from({ length: 5 }, () => store.ping()));
+      proxy.dropConnections();
+      // What is under way at the cut is unavailable, and nothing else.
+      await store.ping().catch((error: unknown) => expect(error).toMatchObject({ code: 'unavailable' }));
+      await store.ping();
+      await store.close();
+      await proxy.close();
     }));
 
   test('keeps what was stored for the next one that opens it', () =>

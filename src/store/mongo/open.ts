@@ -1,4 +1,5 @@
 import { MongoClient } from 'mongodb';
+import type { CrawlId } from '#domain/ids.ts';
 import type { Log } from '#telemetry.ts';
 import type { Store } from '../store.ts';
 import { assembleStore } from './assemble.ts';
@@ -72,7 +73,7 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
       ...createOperations(database),
       async ping() {
         // A write that changes nothing is taken only where one that does would be.
-        await database.trash.deleteOne({ _id: '' as never });
+        await database.trash.deleteOne({ _id: '' as CrawlId });
         await timeOf(database);
       },
     },

@@ -160,11 +160,14 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
         const closed = Object.entries(holds).flatMap(([crawl, { closedAt }]) => (closedAt === undefined ? [] : [{ crawl, closedAt }]));
         const old = closed.filter(({ closedAt }) => closedAt.getTime() <= before);
         const young = closed.filter(({ closedAt }) => closedAt.getTime() > before).map(({ closedAt }) => closedAt.getTime());
-        const swept = await usage.updateOne({ _id, closings }, {
-          $inc: { closings: 1 },
-          $set: { firstClosedAt: young.length === 0 ? null : new Date(Math.min(...young)) },
-          ...(old.length > 0 && { $unset: Object.fromEntries(old.map(({ crawl }) => [`holds.${crawl}`, ''])) }),
-        } as never);
+        const swept = await usage.updateOne(
+          { _id, closings },
+          {
+            $inc: { closings: 1 },
+            $set: { firstClosedAt: young.length === 0 ? null : new Date(Math.min(...young)) },
+            $unset: Object.fromEntries(old.map(({ crawl }) => [`holds.${crawl}`, '' as const])),
+          },
+        );
         if (swept.matchedCount === 1) removed += old.length;
       }
       return removed;

@@ -1,6 +1,6 @@
 import { idempotencyIdOf } from './crawl-ids.ts';
 import type { CrawlSteps } from './crawl-steps.ts';
-import type { Database } from './database.ts';
+import { type Database, deleteSome } from './database.ts';
 import type { CrawlDocument, TrashDocument } from './documents.ts';
 import type { EventRelay } from './event-relay.ts';
 
@@ -35,14 +35,8 @@ export function createRemoval(database: Database, steps: CrawlSteps, relay: Even
         if (entry === null) return 0;
         await removeCrawl(entry);
         const { _id: crawl } = entry;
-        for (const collection of [pages, findings]) {
-          const some = await (collection as typeof pages)
-            .find({ crawl }, { projection: { _id: 1 } })
-            .limit(limit)
-            .toArray();
-          if (some.length === 0) continue;
-          return (await (collection as typeof pages).deleteMany({ _id: { $in: some.map(({ _id }) => _id) } })).deletedCount;
-        }
+        const removed = (await deleteSome(pages, { crawl }, limit)) || (await deleteSome(findings, { crawl }, limit));
+        if (removed > 0) return removed;
         await trash.deleteOne({ _id: crawl });
       }
     },

@@ -4,7 +4,7 @@ import type { Snapshot } from '#domain/snapshot.ts';
 import type { RunStore } from '../run-store.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import { type CrawlSteps, heldBy, outboxEntry } from './crawl-steps.ts';
-import { type Database, LATEST } from './database.ts';
+import { type Database, findLatest } from './database.ts';
 import type { PageWrites } from './page-writes.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import { ifAbsent, untilWon, writeAll } from './retry.ts';
@@ -29,7 +29,7 @@ export function createRunWrites(database: Database, steps: CrawlSteps, quota: Qu
 
   /** What a batch that does not follow is: one that is committed already, or nobody's. */
   async function committedBefore(crawlId: CrawlId, token: LeaseToken, batch: PageBatch): Promise<Snapshot | 'lost'> {
-    const crawl = await crawls.findOne(heldBy(crawlId, token), LATEST);
+    const crawl = await findLatest(crawls, heldBy(crawlId, token));
     if (crawl === null) return 'lost';
     if (crawl.batch === batch.number && crawl.pending?.token === token) {
       await pages.apply(crawlId, crawl.pending);
