@@ -1,7 +1,7 @@
 import type { EpochMs, OrganizationId } from '#domain/ids.ts';
 import type { Database } from './database.ts';
 import type { CrawlDocument, EventDocument, OutboxEntry } from './documents.ts';
-import { ifAbsent } from './retry.ts';
+import { ifAbsent, untilWon } from './retry.ts';
 
 /** What an outbox entry is told of: the crawl's times are those of its events. */
 export type Told = Pick<CrawlDocument, '_id' | 'organizationId' | 'startedAt' | 'analyzingAt' | 'finishedAt' | 'outbox'>;
@@ -36,12 +36,12 @@ export function createEventRelay({ events, crawls, organizations }: Database): E
         const event = eventOf(crawl, entry);
         const isThere = async (): Promise<boolean> =>
           (await events.findOne({ organizationId, key: event.key }, { projection: { _id: 1 } })) !== null;
-        for (;;) {
+        await untilWon(async () => {
           const seq = (await lastSeq(organizationId)) + 1;
-          if (await ifAbsent(() => events.insertOne({ ...event, seq }))) break;
+          if (await ifAbsent(() => events.insertOne({ ...event, seq }))) return true;
           // The key is taken: another relay has done it. Or the number is: the next one, then.
-          if (await isThere()) break;
-        }
+          return (await isThere()) ? true : undefined;
+        });
       }
       const keys = entries.map(({ key }) => key);
       const { modifiedCount } = await crawls.updateOne(

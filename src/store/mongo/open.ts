@@ -57,9 +57,10 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
     retryReads: true,
     ignoreUndefined: true,
   });
-  client.on('serverHeartbeatFailed', ({ connectionId, failure }) =>
-    log.warn({ server: connectionId, err: failure }, 'the database does not answer'),
-  );
+  client.on('serverDescriptionChanged', ({ address, previousDescription, newDescription: { type, error } }) => {
+    if (type === 'Unknown' && previousDescription.type !== 'Unknown')
+      log.warn({ server: address, err: error }, 'a database server is gone');
+  });
   const database = databaseOf(client.db(NAMES_DATABASE.test(url) ? undefined : 'crawlgate'));
   try {
     await client.connect();

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AnyBulkWriteOperation,
   type Collection,
@@ -18,8 +19,13 @@ const DUPLICATE_KEY = 11_000;
  */
 const NOT_NOW = new Set([6, 7, 50, 64, 89, 91, 100, 133, 134, 189, 202, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436]);
 
-/** How often a step that lost a race is tried again; each lost one is somebody else's success. */
-const MOST_RACES = 1_000;
+/**
+ * How often a step that lost a race is tried again: each lost one is somebody else's success, or one that a majority does not have
+ * yet and that majority reads do not show. After the first ones there is a pause before each, in milliseconds: 5 s in all.
+ */
+const MOST_RACES = 1_020;
+const RACES_AT_ONCE = 20;
+const PAUSE_MS = 5;
 
 export const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
@@ -39,6 +45,7 @@ export async function untilWon<T>(step: () => Promise<T | undefined>): Promise<T
   for (let races = 0; races < MOST_RACES; races++) {
     const answer = await step();
     if (answer !== undefined) return answer;
+    if (races >= RACES_AT_ONCE) await delay(PAUSE_MS);
   }
   throw unavailable('The record is changed too often at the moment.');
 }
