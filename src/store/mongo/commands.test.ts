@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { batchOf, discovered, fetched, seqs, thisMonth } from '../contract/pages.ts';
 import { claimNext, createTenant, LEASE_MS } from '../contract/world.ts';
 import type { Store } from '../store.ts';
 import { databaseOf } from './database.ts';
 import { urlOf } from './fixtures/harness.ts';
+import { withServer } from './fixtures/with-server.ts';
 import { createOperations } from './operations.ts';
 import { prepareSchema } from './schema.ts';
 
-const url = process.env.MONGODB_TEST_URL;
-
-describe.runIf(url !== undefined)('the commands that MongoDB is sent', () => {
-  const client = new MongoClient(urlOf(url ?? 'mongodb://localhost', `crawlgate-${randomUUID()}`), { monitorCommands: true });
+withServer('the commands that MongoDB is sent', (url) => {
+  const client = new MongoClient(urlOf(url, `crawlgate-${randomUUID()}`), { monitorCommands: true });
   const database = databaseOf(client.db());
   const store = { ...createOperations(database), ping: async () => {}, close: async () => {} } satisfies Store;
   const sent: string[] = [];

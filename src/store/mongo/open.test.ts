@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { MongoClient } from 'mongodb';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OrganizationId } from '#domain/ids.ts';
 import { startCuttingProxy } from './fixtures/cutting-proxy.ts';
 import { firstHost, silent, urlOf } from './fixtures/harness.ts';
+import { withServer } from './fixtures/with-server.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from './open.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 
 const IMPATIENT = { ...DEFAULT_MONGO_SETTINGS, connectTimeoutMs: 200, selectionTimeoutMs: 200, answerTimeoutMs: 200 };
-const url = process.env.MONGODB_TEST_URL;
 
-describe.runIf(url !== undefined)('opening a MongoDB store', () => {
-  const admin = new MongoClient(url ?? 'mongodb://localhost');
-  afterAll(() => admin.close());
-  const open = (name: string) => openMongoStore({ url: urlOf(url ?? '', name), log: silent, settings: DEFAULT_MONGO_SETTINGS });
+withServer('opening a MongoDB store', (url, admin) => {
+  const open = (name: string) => openMongoStore({ url: urlOf(url, name), log: silent, settings: DEFAULT_MONGO_SETTINGS });
 
   async function inDatabase(body: (name: string) => Promise<void>): Promise<void> {
     const name = `crawlgate-${randomUUID()}`;
@@ -54,8 +51,8 @@ describe.runIf(url !== undefined)('opening a MongoDB store', () => {
 
   test('goes on by itself after its connections were cut', () =>
     inDatabase(async (name) => {
-      const proxy = await startCuttingProxy(firstHost(url ?? ''));
-      const through = urlOf(url ?? '', name, { hosts: `127.0.0.1:${proxy.port}`, query: 'directConnection=true' });
+      const proxy = await startCuttingProxy(firstHost(url));
+      const through = urlOf(url, name, { hosts: `127.0.0.1:${proxy.port}`, query: 'directConnection=true' });
       const store = await openMongoStore({ url: through, log: silent, settings: DEFAULT_MONGO_SETTINGS });
       await Promise.all(Array.from({ length: 5 }, () => store.ping()));
       proxy.dropConnections();
