@@ -5,16 +5,20 @@ export type Sources = ReadonlyMap<string, string>;
 
 const MOST_LINES = 250;
 
-/** What each part may import besides itself (DESIGN §2). `store` and `bus` are the ports; their adapters are parts of their own. */
+/** What each part may import besides itself (DESIGN §2). `store`, `bus` and `limiter` are the ports; their adapters are parts of their own. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   telemetry: [],
   config: ['domain', 'telemetry'],
   store: ['domain'],
   'store/sqlite': ['domain', 'telemetry', 'store'],
+  'store/mongo': ['domain', 'telemetry', 'store'],
   bus: ['domain'],
-  'bus/adapter': ['domain', 'telemetry', 'bus'],
-  service: ['domain', 'telemetry', 'store', 'bus'],
+  'bus/adapter': ['domain', 'telemetry', 'bus', 'redis'],
+  redis: [],
+  limiter: ['domain'],
+  'limiter/adapter': ['domain', 'telemetry', 'limiter', 'redis'],
+  service: ['domain', 'telemetry', 'store', 'bus', 'limiter'],
   crawler: ['domain', 'telemetry', 'store', 'bus'],
   analysis: ['domain', 'telemetry', 'store', 'bus'],
   worker: ['domain', 'telemetry', 'store', 'bus', 'service', 'crawler', 'analysis'],
@@ -25,8 +29,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'config',
     'store',
     'store/sqlite',
+    'store/mongo',
     'bus',
     'bus/adapter',
+    'limiter',
+    'limiter/adapter',
     'service',
     'crawler',
     'analysis',
@@ -47,6 +54,7 @@ function partOf(path: string): string {
   if (next === '') return folder.replace(/(-values)?\.ts$/, '');
   if (folder === 'store' && path.split('/').length > 2) return `store/${next}`;
   if (folder === 'bus' && next !== 'bus.ts') return 'bus/adapter';
+  if (folder === 'limiter' && next !== 'request-counter.ts') return 'limiter/adapter';
   return folder;
 }
 

@@ -1,7 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
-import { isFinal, type Snapshot } from '#domain/snapshot.ts';
+import type { Snapshot } from '#domain/snapshot.ts';
 import type { Log } from '#telemetry.ts';
-import type { Bus, Topic } from './bus.ts';
+import type { Bus } from './bus.ts';
+import { createListeners } from './listeners.ts';
+import { nameOf, topicsOf } from './topics.ts';
 
 /** The bus of one process: its threads each have one, joined by ports. */
 export type LocalBus = Bus & {
@@ -12,39 +14,21 @@ export type LocalBus = Bus & {
   attach(port: MessagePort): () => void;
 };
 
-type Listener = (snapshot: Snapshot) => void;
-
-const nameOf = (topic: Topic): string => (topic.kind === 'queued' ? 'queued' : `${topic.kind}:${topic.id}`);
-
-function topicsOf(snapshot: Snapshot): Topic[] {
-  const topics: Topic[] = [
-    { kind: 'crawl', id: snapshot.id },
-    { kind: 'organization', id: snapshot.organizationId },
-  ];
-  if (snapshot.phase === 'queued' && !isFinal(snapshot)) topics.push({ kind: 'queued' });
-  return topics;
-}
-
 export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
-  const topics = new Map<string, Set<Listener>>();
-  const gapListeners = new Set<() => void>();
+  const listeners = createListeners({ log });
   const ports = new Set<MessagePort>();
   let joinedBefore = false;
   let closed = false;
 
-  function call(act: () => void): void {
-    try {
-      act();
-    } catch (error) {
-      log.error({ err: error }, 'a listener of the bus failed');
-    }
+  function tell(snapshot: Snapshot): void {
+    for (const topic of topicsOf(snapshot)) listeners.tell(topic, snapshot);
   }
 
-  function tell(snapshot: Snapshot): void {
-    for (const topic of topicsOf(snapshot)) {
-      const listeners = topics.get(nameOf(topic)) ?? new Set();
-      // one that another listener has just unsubscribed is not called any more
-      for (const listener of [...listeners]) if (listeners.has(listener)) call(() => listener(snapshot));
+  function post(port: MessagePort, snapshot: Snapshot): void {
+    try {
+      port.postMessage(snapshot);
+    } catch (error) {
+      log.error({ err: error }, 'a snapshot could not be given to another thread');
     }
   }
 
@@ -52,24 +36,10 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
     async publish(snapshot) {
       if (closed) return;
       tell(snapshot);
-      for (const port of ports) call(() => port.postMessage(snapshot));
+      for (const port of ports) post(port, snapshot);
     },
-    async subscribe(topic, listener) {
-      const name = nameOf(topic);
-      // one entry a subscription, also when a listener is given twice
-      const entry: Listener = (snapshot) => listener(snapshot);
-      const listeners = topics.get(name) ?? new Set();
-      topics.set(name, listeners.add(entry));
-      return () => {
-        listeners.delete(entry);
-        if (listeners.size === 0 && topics.get(name) === listeners) topics.delete(name);
-      };
-    },
-    onGap(listener) {
-      const entry = () => listener();
-      gapListeners.add(entry);
-      return () => gapListeners.delete(entry);
-    },
+    subscribe: async (topic, listener) => listeners.add(nameOf(topic), listener),
+    onGap: listeners.addGap,
     attach(port) {
       if (closed) port.close();
       const onMessage = (snapshot: Snapshot) => {
@@ -83,15 +53,13 @@ export function createLocalBus({ log }: { readonly log: Log }): LocalBus {
       ports.add(port);
       port.on('message', onMessage);
       port.once('close', part);
-      if (joinedBefore) for (const listener of [...gapListeners]) call(listener);
+      if (joinedBefore) listeners.tellGap();
       joinedBefore = true;
       return part;
     },
     async close() {
       closed = true;
-      for (const listeners of topics.values()) listeners.clear();
-      topics.clear();
-      gapListeners.clear();
+      listeners.clear();
       for (const port of [...ports]) port.close();
       ports.clear();
     },

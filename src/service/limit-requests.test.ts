@@ -44,3 +44,21 @@ describe('limit requests', () => {
     expect(refusal).toMatchObject({ code: 'rate_limited', facts: { retryAfterMs: 1_234 } });
   });
 });
+
+describe('limit requests with a counter of all processes', () => {
+  it('judges by its count, and tells the end of its window', async () => {
+    let count = 1;
+    const counter = { count: async () => ({ count: count++, resetMs: 30_000 }) };
+    const limitRequests = createLimitRequests({ limitPerMinute: 1, now: () => 0, counter });
+    const key = newKeyId();
+    expect(await limitRequests(key)).toStrictEqual({ admitted: true, limit: 1, remaining: 0, resetMs: 30_000 });
+    expect(await limitRequests(key)).toStrictEqual({ admitted: false, limit: 1, remaining: 0, resetMs: 30_000 });
+  });
+
+  it('counts in the process while it cannot be asked', async () => {
+    const limitRequests = createLimitRequests({ limitPerMinute: 1, now: () => 0, counter: { count: async () => null } });
+    const key = newKeyId();
+    expect(await limitRequests(key)).toStrictEqual({ admitted: true, limit: 1, remaining: 0, resetMs: 60_000 });
+    expect(await limitRequests(key)).toMatchObject({ admitted: false });
+  });
+});

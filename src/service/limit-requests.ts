@@ -1,5 +1,6 @@
 import { Refusal } from '#domain/errors.ts';
 import type { KeyId } from '#domain/ids.ts';
+import type { RequestCount, RequestCounter } from '#limiter/request-counter.ts';
 
 export const REQUEST_WINDOW_MS = 60_000;
 
@@ -20,14 +21,27 @@ type Deps = {
   readonly limitPerMinute: number;
   /** A clock that never goes back, in milliseconds. */
   readonly now: () => number;
+  /** What counts for all processes, in windows of `REQUEST_WINDOW_MS`; without it, and while it cannot be asked, this process counts for itself. */
+  readonly counter?: Pick<RequestCounter, 'count'> | undefined;
 };
 
-/**
- * Limits within this process, by one fixed window for all keys: exact in what it tells, and its memory ends with the window.
- * Refused requests count too, as their answers cost as much.
- */
-export function createLimitRequests({ limitPerMinute, now }: Deps): LimitRequests {
+/** Limits by fixed windows. Refused requests count too, as their answers cost as much. */
+export function createLimitRequests({ limitPerMinute, now, counter }: Deps): LimitRequests {
   if (limitPerMinute === 0) return () => null;
+  const countHere = createCountHere(now);
+  const allowanceOf = ({ count, resetMs }: RequestCount): RequestAllowance => ({
+    admitted: count <= limitPerMinute,
+    limit: limitPerMinute,
+    remaining: Math.max(0, limitPerMinute - count),
+    resetMs,
+  });
+
+  if (counter === undefined) return (keyId) => allowanceOf(countHere(keyId));
+  return async (keyId) => allowanceOf((await counter.count(keyId)) ?? countHere(keyId));
+}
+
+/** Counts within this process, in one window for all keys: exact in what it tells, and its memory ends with the window. */
+function createCountHere(now: () => number): (keyId: KeyId) => RequestCount {
   const counts = new Map<KeyId, number>();
   let windowEnd = 0;
 
@@ -37,14 +51,9 @@ export function createLimitRequests({ limitPerMinute, now }: Deps): LimitRequest
       counts.clear();
       windowEnd = at + REQUEST_WINDOW_MS;
     }
-    const count = Math.min((counts.get(keyId) ?? 0) + 1, limitPerMinute + 1);
+    const count = (counts.get(keyId) ?? 0) + 1;
     counts.set(keyId, count);
-    return {
-      admitted: count <= limitPerMinute,
-      limit: limitPerMinute,
-      remaining: Math.max(0, limitPerMinute - count),
-      resetMs: windowEnd - at,
-    };
+    return { count, resetMs: windowEnd - at };
   };
 }
 

@@ -3,6 +3,7 @@ import type { Bus } from '#bus/bus.ts';
 import type { Network } from '#domain/address.ts';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Timers } from '#domain/timers.ts';
+import type { RequestCounter } from '#limiter/request-counter.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
@@ -55,6 +56,8 @@ export type ServiceDeps = {
   readonly allowedNetworks: readonly Network[];
   /** Requests a minute a key, starts aside; 0 = no limit. */
   readonly readLimitPerMinute: number;
+  /** Counts those requests for all processes; without it each counts for itself. */
+  readonly requestCounter?: RequestCounter;
   readonly timers: Timers;
   readonly log: Log;
   /** A clock that never goes back, in milliseconds. Default: that of the timers. */
@@ -78,7 +81,7 @@ export function createService(deps: ServiceDeps): Service {
     ...watching,
     stopWatching,
     authenticate: createAuthenticate({ store, now }),
-    limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now }),
+    limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now, counter: deps.requestCounter }),
     startCrawl: createStartCrawl({ store, bus, newId, allowedNetworks }),
     getStartAllowance: createGetStartAllowance({ store }),
     getCrawl: createGetCrawl({ store }),

@@ -85,7 +85,7 @@ export function busContract(name: string, { open, lossless }: BusHarness): void 
         const hearing = await Promise.all([here, there].flatMap((end) => [crawlOf, organizationOf].map((of) => listen(end, of(snapshot)))));
         const deaf = await Promise.all([here, there].flatMap((end) => [listen(end, crawlOf(other)), listen(end, QUEUED)]));
         await there.publish(snapshot);
-        await settled(there, here);
+        await Promise.all([settled(there, here), settled(there, there)]);
         for (const { told } of hearing) expect(told).toEqual([snapshot]);
         for (const { told } of deaf) expect(told).toEqual([]);
       }),

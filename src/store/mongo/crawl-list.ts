@@ -1,0 +1,38 @@
+import type { Filter } from 'mongodb';
+import type { OrganizationId } from '#domain/ids.ts';
+import type { CrawlFilter, CrawlPosition, CrawlStore } from '../crawl-store.ts';
+import { LIGHT, snapshotOf } from './crawl-records.ts';
+import type { Database } from './database.ts';
+import type { CrawlDocument } from './documents.ts';
+
+export type CrawlLists = Pick<CrawlStore, 'listCrawls' | 'countCrawls'>;
+
+/** Lists by keyset; each filter has an index that ends in (startedAt, _id), so that a page costs the same wherever it lies. */
+export function createCrawlLists({ crawls }: Database): CrawlLists {
+  return {
+    async listCrawls({ organizationId, after, before, limit, ...filter }) {
+      const places = [...(after === undefined ? [] : [beyond('$lt', after)]), ...(before === undefined ? [] : [beyond('$gt', before)])];
+      const order = before === undefined ? -1 : 1;
+      const found = await crawls
+        .find({ ...matching(organizationId, filter), ...(places.length > 0 && { $and: places }) }, { projection: LIGHT })
+        .sort({ startedAt: order, _id: order })
+        .limit(limit)
+        .toArray();
+      return (before === undefined ? found : found.reverse()).map(snapshotOf);
+    },
+    countCrawls: (organizationId, filter, most) => crawls.countDocuments(matching(organizationId, filter), { limit: most }),
+  };
+}
+
+/** The bound on startedAt alone is what the index is entered by. */
+const beyond = (sign: '$lt' | '$gt', { startedAt, id }: CrawlPosition): Filter<CrawlDocument> => {
+  const at = new Date(startedAt);
+  return { startedAt: { [`${sign}e`]: at }, $or: [{ startedAt: { [sign]: at } }, { _id: { [sign]: id } }] };
+};
+
+const matching = (organizationId: OrganizationId, { siteId, state, host }: CrawlFilter): Filter<CrawlDocument> => ({
+  organizationId,
+  ...(siteId !== undefined && { siteId }),
+  ...(state !== undefined && { state }),
+  ...(host !== undefined && { host }),
+});

@@ -1,0 +1,80 @@
+import { freeOf, monthOf, resetsAt } from '#domain/quota.ts';
+import type { CrawlStore, SiteRecord } from '../crawl-store.ts';
+import { LIGHT, snapshotOf } from './crawl-records.ts';
+import { type Database, findTimed, timeOf } from './database.ts';
+import type { SiteDocument } from './documents.ts';
+import { findingOf, pageOf, WITHOUT_LINKS } from './page-records.ts';
+import type { QuotaWrites } from './quota-writes.ts';
+import type { StartRings } from './start-rings.ts';
+
+const siteOf = ({ _id, organizationId, host, authority, firstCrawledAt, lastCrawledAt }: SiteDocument): SiteRecord => ({
+  id: _id,
+  organizationId,
+  host,
+  authority,
+  firstCrawledAt: firstCrawledAt.getTime(),
+  lastCrawledAt: lastCrawledAt.getTime(),
+});
+
+export type CrawlReads = Pick<
+  CrawlStore,
+  'getStartAllowance' | 'getCrawl' | 'getSnapshots' | 'listChanged' | 'getSites' | 'listSites' | 'listPages' | 'listFindings' | 'getUsage'
+>;
+
+export function createCrawlReads(database: Database, quota: QuotaWrites, rings: StartRings): CrawlReads {
+  const { crawls, sites, pages, findings, organizations } = database;
+  return {
+    getStartAllowance: async (keyId) => (await rings.look(keyId, null)).starts,
+    async getCrawl(organizationId, id) {
+      const found = await crawls.findOne({ _id: id, organizationId }, { projection: LIGHT });
+      return found === null ? null : snapshotOf(found);
+    },
+    getSnapshots: async (ids) => (await crawls.find({ _id: { $in: [...ids] } }, { projection: LIGHT }).toArray()).map(snapshotOf),
+    async listChanged(organizationId, since, limit) {
+      // The time first: what changes between the two is read twice rather than never.
+      const readAt = await timeOf(database);
+      const found = await crawls
+        .find({ organizationId, changedAt: { $gte: new Date(since) } }, { projection: LIGHT })
+        .sort({ changedAt: 1, _id: 1 })
+        .limit(limit)
+        .toArray();
+      return { snapshots: found.map(snapshotOf), readAt };
+    },
+    getSites: async (organizationId, ids) => (await sites.find({ _id: { $in: [...ids] }, organizationId }).toArray()).map(siteOf),
+    async listSites({ organizationId, after = '', limit }) {
+      const found = await sites
+        .find({ organizationId, authority: { $gt: after } })
+        .sort({ authority: 1 })
+        .limit(limit)
+        .toArray();
+      return found.map(siteOf);
+    },
+    async listPages(organizationId, crawlId, { status, afterSeq = -1, limit }) {
+      const filter = { crawl: crawlId, seq: { $gt: afterSeq }, ...(status !== undefined && { status }) };
+      const [crawl, found] = await Promise.all([
+        crawls.findOne({ _id: crawlId, organizationId }, { projection: { _id: 1 } }),
+        pages.find(filter, { projection: WITHOUT_LINKS }).sort({ seq: 1 }).limit(limit).toArray(),
+      ]);
+      return crawl === null ? null : found.map(pageOf);
+    },
+    async listFindings(organizationId, crawlId, { severity, rule, afterOrdinal = -1, limit }) {
+      const crawl = await crawls.findOne({ _id: crawlId, organizationId }, { projection: { state: 1, findingsRun: 1 } });
+      if (crawl === null) return null;
+      if (crawl.state === 'running' || crawl.findingsRun === null) return [];
+      const filter = { ...(severity !== undefined && { severity }), ...(rule !== undefined && { rule }) };
+      const found = await findings
+        .find({ crawl: crawlId, run: crawl.findingsRun, ...filter, ordinal: { $gt: afterOrdinal } })
+        .sort({ ordinal: 1 })
+        .limit(limit)
+        .toArray();
+      return found.map(findingOf);
+    },
+    async getUsage(organizationId) {
+      const organization = await findTimed(organizations, { id: organizationId });
+      if (organization === null) throw new RangeError(`There is no organization ${organizationId}.`);
+      const month = monthOf(organization.now.getTime());
+      const usage = { limit: organization.monthlyUrlQuota, ...(await quota.chargedIn(organizationId, month)) };
+      return { month, ...usage, remaining: freeOf(usage), resetsAt: resetsAt(month) };
+    },
+  };
+}

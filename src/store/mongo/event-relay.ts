@@ -1,0 +1,54 @@
+import type { EpochMs, OrganizationId } from '#domain/ids.ts';
+import type { Database } from './database.ts';
+import type { CrawlDocument, EventDocument, OutboxEntry } from './documents.ts';
+import { ifAbsent, untilWon } from './retry.ts';
+
+/** What an outbox entry is told of: the crawl's times are those of its events. */
+export type Told = Pick<CrawlDocument, '_id' | 'organizationId' | 'startedAt' | 'analyzingAt' | 'finishedAt' | 'outbox'>;
+
+/** From the outbox of a crawl to its organization's log. Any number may relay the same at once: each event is there once. */
+export type EventRelay = {
+  /** Moves up to `most` events of a crawl, in their order; answers how many it took out of the outbox. */
+  relayCrawl(crawl: Told, most: number): Promise<number>;
+};
+
+export function createEventRelay({ events, crawls, organizations }: Database): EventRelay {
+  /** The highest number in use. Those that were swept are read last: they are noted before their events go. */
+  async function lastSeq(organizationId: OrganizationId): Promise<number> {
+    const last = await events.findOne({ organizationId }, { sort: { seq: -1 }, projection: { seq: 1 } });
+    const swept = await organizations.findOne({ id: organizationId }, { projection: { sweptSeq: 1 } });
+    return Math.max(last?.seq ?? 0, swept?.sweptSeq ?? 0);
+  }
+
+  function eventOf(crawl: Told, { key, type, snapshot }: OutboxEntry): Omit<EventDocument, 'seq'> {
+    const final = type === 'crawl.done' || type === 'crawl.failed';
+    const at = (final ? crawl.finishedAt : type === 'crawl.analyzing' ? crawl.analyzingAt : null) ?? crawl.startedAt;
+    const finishedAt: EpochMs | null = final ? at.getTime() : null;
+    return { organizationId: crawl.organizationId, key, type, crawlId: crawl._id, at, snapshot: { ...snapshot, finishedAt } };
+  }
+
+  return {
+    async relayCrawl(crawl, most) {
+      const { organizationId } = crawl;
+      const entries = crawl.outbox.slice(0, most);
+      if (entries.length === 0) return 0;
+      for (const entry of entries) {
+        const event = eventOf(crawl, entry);
+        const isThere = async (): Promise<boolean> =>
+          (await events.findOne({ organizationId, key: event.key }, { projection: { _id: 1 } })) !== null;
+        await untilWon(async () => {
+          const seq = (await lastSeq(organizationId)) + 1;
+          if (await ifAbsent(() => events.insertOne({ ...event, seq }))) return true;
+          // The key is taken: another relay has done it. Or the number is: the next one, then.
+          return (await isThere()) ? true : undefined;
+        });
+      }
+      const keys = entries.map(({ key }) => key);
+      const { modifiedCount } = await crawls.updateOne(
+        { _id: crawl._id, 'outbox.key': { $in: keys } },
+        { $pull: { outbox: { key: { $in: keys } } } },
+      );
+      return modifiedCount === 0 ? 0 : entries.length;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { Store } from '../store.ts';
+import { createAccountReads } from './account-reads.ts';
+import { createAccountWrites } from './account-writes.ts';
+import { createCrawlLists } from './crawl-list.ts';
+import { createCrawlReads } from './crawl-reads.ts';
+import { createCrawlSteps } from './crawl-steps.ts';
+import { createCrawlWrites } from './crawl-writes.ts';
+import type { Database } from './database.ts';
+import { createEventReads } from './event-reads.ts';
+import { createEventRelay } from './event-relay.ts';
+import { createEventWrites } from './event-writes.ts';
+import { createLeaseWrites } from './lease-writes.ts';
+import { createPageWrites } from './page-writes.ts';
+import { createQuotaWrites } from './quota-writes.ts';
+import { createRemoval } from './removal.ts';
+import { createRunReads } from './run-reads.ts';
+import { createRunWrites } from './run-writes.ts';
+import { createStartRings } from './start-rings.ts';
+
+/** The port without its end; errors are the driver's. */
+export type Operations = Omit<Store, 'ping' | 'close'>;
+
+export function createOperations(database: Database): Operations {
+  const quota = createQuotaWrites(database);
+  const rings = createStartRings(database);
+  const pages = createPageWrites(database);
+  const relay = createEventRelay(database);
+  const steps = createCrawlSteps(database, quota, pages);
+  const removal = createRemoval(database, steps, relay);
+  return {
+    ...createAccountReads(database),
+    ...createAccountWrites(database, quota),
+    ...createCrawlReads(database, quota, rings),
+    ...createCrawlLists(database),
+    ...createCrawlWrites(database, steps, quota, rings, removal),
+    ...createLeaseWrites(database, steps, quota, pages),
+    ...createRunReads(database, pages),
+    ...createRunWrites(database, steps, quota, pages),
+    ...createEventReads(database),
+    ...createEventWrites(database, relay, quota, removal),
+  };
+}
