@@ -97,6 +97,11 @@ export function readLogLevel(text: string): LogLevel {
   return level;
 }
 
+export function readBoolean(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new Wrong('is neither true nor false');
+  return text === 'true';
+}
+
 export function readPath(text: string): string {
   if (text.includes('\0')) throw new Wrong('is not a path');
   return resolve(text);

@@ -29,6 +29,7 @@ describe('the configuration', () => {
       leaseSeconds: 30,
       monthlyUrlQuota: 100_000,
       readLimitPerMinute: 600,
+      graphqlIntrospection: true,
       retentionDays: 90,
       corsOrigins: [],
       logLevel: 'info',
@@ -48,6 +49,7 @@ describe('the configuration', () => {
       STORE_URL: 'sqlite:/srv/a:b.db',
       CRAWL_ALLOW_NETWORKS: '127.0.0.0/8, ::1',
       CRAWL_RATE_PER_HOST: '0.5',
+      GRAPHQL_INTROSPECTION: 'false',
       CORS_ORIGINS: 'https://app.example, http://localhost:3000',
       LOG_LEVEL: 'warn',
     });
@@ -59,6 +61,7 @@ describe('the configuration', () => {
       storePath: '/srv/a:b.db',
       allowNetworks: ['127.0.0.0/8', '::1'],
       crawlRatePerHost: 0.5,
+      graphqlIntrospection: false,
       corsOrigins: ['https://app.example', 'http://localhost:3000'],
       logLevel: 'warn',
     });
@@ -98,6 +101,7 @@ describe('the configuration', () => {
     ['LEASE_SECONDS', '0', 'is too small'],
     ['MONTHLY_URL_QUOTA', '-5', 'is too small'],
     ['READ_LIMIT_PER_MINUTE', 'off', 'is not a whole number'],
+    ['GRAPHQL_INTROSPECTION', 'off', 'is neither true nor false'],
     ['RETENTION_DAYS', '0', 'is too small'],
     ['CORS_ORIGINS', 'app.example', 'names "app.example", which is no http or https origin'],
     ['CORS_ORIGINS', 'https://app.example/', 'names "https://app.example/", whose origin is https://app.example'],

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import {
   readApiKey,
+  readBoolean,
   readHost,
   readLogLevel,
   readNetworks,
@@ -147,6 +148,13 @@ const TABLE = {
     default: '600',
     unit: 'requests a minute',
     meaning: 'Requests of one key other than starts of crawls; 0 turns the limit off.',
+  }),
+  graphqlIntrospection: variable({
+    name: 'GRAPHQL_INTROSPECTION',
+    accepts: 'true or false',
+    default: 'true',
+    meaning: 'Whether GraphQL tells its schema to whoever has an API key; GraphiQL and code generators ask for it.',
+    read: readBoolean,
   }),
   retentionDays: variable({
     name: 'RETENTION_DAYS',

@@ -55,7 +55,15 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
     const { readLimitPerMinute, publicUrl } = config;
     const service = createService({ store, bus, describeRule, allowedNetworks, readLimitPerMinute, timers: systemTimers, log });
     const isReady = (): Promise<boolean> => store.ping().then(() => true);
-    const http = createHttpServer({ service, log, publicUrl, isReady, timers: systemTimers, corsOrigins: config.corsOrigins });
+    const http = createHttpServer({
+      service,
+      log,
+      publicUrl,
+      isReady,
+      timers: systemTimers,
+      corsOrigins: config.corsOrigins,
+      graphqlLimits: { introspection: config.graphqlIntrospection },
+    });
 
     let url = '';
     const crawler = createCrawlerHost({

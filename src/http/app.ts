@@ -4,6 +4,8 @@ import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import { answerDocsFile, answerDocsPage, DOCS_PATH } from './docs.ts';
 import type { ExchangeEnv } from './exchange.ts';
+import { answerGraphiqlFile } from './graphql/graphiql.ts';
+import { GRAPHQL_PATH } from './graphql/path.ts';
 import { answerAlive, createAnswerReady, HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { isErrorCode, problemPage } from './problem-texts.ts';
 import type { AnswerProblem } from './problems.ts';
@@ -31,6 +33,7 @@ export function createApp({ service, answerProblem, isReady, publicUrl, timers }
     { path: '/openapi.json', answer: createAnswerOpenApi(publicUrl) },
     { path: DOCS_PATH, answer: answerDocsPage },
     { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
+    { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
     { path: '/problems/{name}', answer: answerProblemPage },
   ];
   const routes = open.map(({ path }) => ({ method: 'get', path }));

@@ -13,6 +13,8 @@ export type Exchange = {
   route: string | null;
   /** Null until the caller is known. */
   organizationId: OrganizationId | null;
+  /** The request changes nothing: what GraphQL queries by POST do not show by their method. */
+  isRead: boolean;
 };
 
 /** The environment of the Hono apps: `c.env` is the exchange. */

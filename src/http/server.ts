@@ -10,8 +10,9 @@ import { createApp } from './app.ts';
 import { baseUrlOf } from './base-url.ts';
 import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
-import { createGraphql, isGraphqlTarget } from './graphql/graphql.ts';
+import { createGraphql } from './graphql/graphql.ts';
 import { DEFAULT_LIMITS, type GraphqlLimits } from './graphql/limits.ts';
+import { isGraphqlTarget } from './graphql/path.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
 import { createAnswerProblem } from './problems.ts';
 
@@ -73,7 +74,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     const id = randomUUID();
     const headers = { 'X-Request-Id': id, 'X-Content-Type-Options': 'nosniff' };
-    const exchange: Exchange = { id, request, response, headers, route: null, organizationId: null };
+    const exchange: Exchange = { id, request, response, headers, route: null, organizationId: null, isRead: request.method === 'GET' };
     const startedAt = performance.now();
     if (stopped !== null) response.shouldKeepAlive = false;
     response.once('close', () => {
@@ -94,7 +95,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
   }
 
   /** The route's template and not the address: what a client writes there does not get into the log. */
-  function tell({ id, request, response, route, organizationId }: Exchange, ms: number): void {
+  function tell({ id, request, response, route, organizationId, isRead }: Exchange, ms: number): void {
     const line = {
       requestId: id,
       method: request.method,
@@ -104,7 +105,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
       organizationId,
     };
     if (!response.writableFinished) log.info(line, 'request abandoned by its client');
-    else if (isRoutine(request, response, route)) log.debug(line, 'request');
+    else if (isRoutine(response, route, isRead)) log.debug(line, 'request');
     else log.info(line, 'request');
   }
 
@@ -138,8 +139,8 @@ const asksForWebSocket = ({ url = '', headers }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === 'websocket' && isGraphqlTarget(url);
 
 /** Clients poll: lines of reads that went well would drown the others, and each takes a quarter of the time of its answer. */
-const isRoutine = ({ method }: IncomingMessage, { statusCode }: ServerResponse, route: string | null): boolean =>
-  (method === 'GET' && statusCode < 400) || route === HEALTH_PATH || route === READY_PATH;
+const isRoutine = ({ statusCode }: ServerResponse, route: string | null, isRead: boolean): boolean =>
+  (isRead && statusCode < 400) || route === HEALTH_PATH || route === READY_PATH;
 
 const invalidTarget = (cause: RequestError): Refusal =>
   new Refusal(

@@ -8,7 +8,9 @@ import type { Exchange } from '../exchange.ts';
 import { startsHeaders } from '../rest/rate-headers.ts';
 import { readBounded } from '../rest/read-body.ts';
 import { createContext, type GraphqlContext } from './context.ts';
+import { answerGraphiqlPage, wantsPage } from './graphiql.ts';
 import type { GraphqlLimits } from './limits.ts';
+import { GRAPHQL_PATH } from './path.ts';
 import { createAnswerPlainQuery } from './plain-query.ts';
 import { createPrepare } from './prepare.ts';
 import { createPresentError } from './present-error.ts';
@@ -18,8 +20,6 @@ import { createOperations } from './ws/operations.ts';
 import { createSockets, type Sockets } from './ws/sockets.ts';
 import { createAnswerByYoga } from './yoga.ts';
 
-export const GRAPHQL_PATH = '/graphql';
-
 /** GraphQL in all its ways. */
 export type Graphql = {
   /** Answers a request of `/graphql`; never rejects. */
@@ -28,8 +28,6 @@ export type Graphql = {
 };
 
 export type GraphqlDeps = { readonly service: Service; readonly log: Log; readonly timers: Timers; readonly limits: GraphqlLimits };
-
-export const isGraphqlTarget = (target: string): boolean => target === GRAPHQL_PATH || target.startsWith(`${GRAPHQL_PATH}?`);
 
 export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Graphql {
   const schema = createSchema();
@@ -54,6 +52,7 @@ export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Gr
     sockets: createSockets({ service, operations, limits, timers, log }),
     async answer(exchange) {
       exchange.route = GRAPHQL_PATH;
+      if (wantsPage(exchange.request)) return answerGraphiqlPage(exchange);
       exchange.headers['Cache-Control'] = 'private, no-cache';
       try {
         await answerAdmitted(exchange);

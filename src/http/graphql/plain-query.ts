@@ -50,6 +50,7 @@ export function createAnswerPlainQuery({ schema, prepare }: Deps): AnswerPlainQu
     })) as ExecutionResult;
     if (result.errors !== undefined || result.data == null) return false;
     const text = JSON.stringify(result);
+    exchange.isRead = true;
     response.writeHead(200, { ...headers, 'Content-Type': `${type}; charset=utf-8`, 'Content-Length': Buffer.byteLength(text) });
     response.end(text);
     return true;
