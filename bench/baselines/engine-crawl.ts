@@ -12,6 +12,9 @@ import { createLog } from '#telemetry.ts';
 import { memoryOf } from '../lib/process.ts';
 import type { BareCrawlResult } from './bare-crawl.ts';
 
+/** What it prints. */
+export type EngineCrawlResult = Pick<BareCrawlResult, 'fetched' | 'failed' | 'seconds' | 'cpuSeconds' | 'idleKiB' | 'peakKiB'>;
+
 const [address = '', maxUrls, maxDepth, concurrency, dataDir = ''] = process.argv.slice(2);
 const log = createLog('warn', process.stderr);
 const threadEntry = new URL('../../src/compose/store-thread.ts', import.meta.url);
@@ -56,7 +59,7 @@ const seconds = (performance.now() - began) / 1000;
 const { user, system } = process.cpuUsage(cpuBefore);
 if (ending.error !== null) throw new Error(ending.error);
 const snapshot = await store.getCrawl(organization.id, claim.snapshot.id);
-const result: Pick<BareCrawlResult, 'fetched' | 'failed' | 'seconds' | 'cpuSeconds' | 'idleKiB' | 'peakKiB'> = {
+const result: EngineCrawlResult = {
   fetched: snapshot?.counters.fetched ?? 0,
   failed: snapshot?.counters.failed ?? 0,
   seconds,

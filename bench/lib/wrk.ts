@@ -20,16 +20,18 @@ export type LoadOptions = {
   readonly script?: string;
 };
 
-const inMs = (number: string, unit: string): number => Number(number) * (unit === 's' ? 1000 : unit === 'ms' ? 1 : 0.001);
+const UNITS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m: 60_000 };
+const inMs = (number: string, unit: string): number => Number(number) * (UNITS[unit] ?? Number.NaN);
 
 /** Reads what wrk prints with `--latency`. Throws `WrongWork` when the sockets had errors. */
 export function readWrk(text: string): Load {
   const percentile = (p: string): number => {
-    const found = new RegExp(`^\\s+${p}%\\s+([\\d.]+)(us|ms|s)$`, 'm').exec(text);
-    return found === null ? Number.NaN : inMs(found[1] ?? '', found[2] ?? '');
+    const found = new RegExp(`^\\s+${p}%\\s+([\\d.]+)(us|ms|s|m) *$`, 'm').exec(text);
+    if (found === null) throw new Error(`wrk printed no ${p} % latency:\n${text}`);
+    return inMs(found[1] ?? '', found[2] ?? '');
   };
-  const socketErrors = /Socket errors: (.*)/.exec(text)?.[1];
-  if (socketErrors !== undefined) throw new WrongWork(`wrk met socket errors: ${socketErrors}`);
+  const socketErrors = /Socket errors: (connect \d+, read \d+, write \d+)/.exec(text)?.[1];
+  if (socketErrors !== undefined && /[1-9]/.test(socketErrors)) throw new WrongWork(`wrk met socket errors: ${socketErrors}`);
   const rate = /^Requests\/sec:\s+([\d.]+)$/m.exec(text)?.[1];
   if (rate === undefined) throw new Error(`wrk printed no rate:\n${text}`);
   return {
@@ -44,7 +46,7 @@ export function readWrk(text: string): Load {
 export async function wrk(address: string, { connections, seconds, headers = {}, script }: LoadOptions): Promise<Load> {
   const directory = await mkdtemp(join(tmpdir(), 'crawlgate-wrk-'));
   try {
-    const args = ['--latency', '-t1', `-c${connections}`, `-d${seconds}s`];
+    const args = ['--latency', '--timeout', '30s', '-t1', `-c${connections}`, `-d${seconds}s`];
     for (const [name, value] of Object.entries(headers)) args.push('-H', `${name}: ${value}`);
     if (script !== undefined) {
       const file = join(directory, 'load.lua');
