@@ -1,11 +1,11 @@
 import type { Filter } from 'mongodb';
-import type { OrganizationId } from '#domain/ids.ts';
+import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import type { CrawlFilter, CrawlPosition, CrawlStore } from '../crawl-store.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import type { Database } from './database.ts';
 import type { CrawlDocument } from './documents.ts';
 
-export type CrawlLists = Pick<CrawlStore, 'listCrawls' | 'countCrawls'>;
+export type CrawlLists = Pick<CrawlStore, 'listCrawls' | 'countCrawls' | 'getQueuePositions'>;
 
 /** Lists by keyset; each filter has an index that ends in (startedAt, _id), so that a page costs the same wherever it lies. */
 export function createCrawlLists({ crawls }: Database): CrawlLists {
@@ -19,6 +19,20 @@ export function createCrawlLists({ crawls }: Database): CrawlLists {
         .limit(limit)
         .toArray();
       return (before === undefined ? found : found.reverse()).map(snapshotOf);
+    },
+    async getQueuePositions(organizationId, ids) {
+      const waiting = crawls
+        .find({ state: 'running', organizationId, 'lease.token': null }, { projection: { _id: 1 } })
+        .sort({ startedAt: 1, _id: 1 });
+      const wanted = new Set(ids);
+      const positions = new Map<CrawlId, number>();
+      let position = 0;
+      for await (const { _id } of waiting) {
+        position++;
+        if (wanted.has(_id)) positions.set(_id, position);
+        if (positions.size === wanted.size) break;
+      }
+      return positions;
     },
     countCrawls: (organizationId, filter, most) => crawls.countDocuments(matching(organizationId, filter), { limit: most }),
   };
