@@ -125,6 +125,11 @@ export const crawl: Bench = ({ smoke, rounds }) =>
         mebibytes(of(name, (m) => m.peakKiB)),
       ];
       const rateOf = (name: Contender): number => of(name, (m) => m.pages / m.fetchSeconds) / of('bare', (m) => m.pages / m.fetchSeconds);
+      // Contenders of one round ran next to each other: their ratios tell how far the machine's noise reaches.
+      const rangeOf = (name: Contender): string => {
+        const rates = results[name].map((m, round) => (results.bare[round]?.fetchSeconds ?? Number.NaN) / m.fetchSeconds);
+        return `${ratio(rateOf(name))} (rounds ${Math.min(...rates).toFixed(2)} to ${Math.max(...rates).toFixed(2)})`;
+      };
       const wholeRate =
         of('crawlgate', (m) => m.pages / (m.fetchSeconds + m.analysisSeconds)) / of('bare', (m) => m.pages / m.fetchSeconds);
       const extraKiB = of('crawlgate', (m) => m.peakKiB) - of('bare', (m) => m.peakKiB);
@@ -134,15 +139,16 @@ export const crawl: Bench = ({ smoke, rounds }) =>
         head: ['', 'pages', 'pages/s fetching', 'pages/s to the end', 'fetching', 'analysis', 'CPU', 'idle', 'peak'],
         rows: [row('bare loop', 'bare'), row('crawler and store alone', 'engine'), row('crawlgate', 'crawlgate')],
         targets: [
-          { what: 'pages/s while fetching, against the bare loop', measured: ratio(rateOf('crawlgate')), target: '≥ 0.85 ×' },
-          { what: 'the same of the crawler and its store alone', measured: ratio(rateOf('engine')), target: 'told' },
+          { what: 'pages/s while fetching, against the bare loop', measured: rangeOf('crawlgate'), target: '≥ 0.85 ×' },
+          { what: 'the same of the crawler and its store alone', measured: rangeOf('engine'), target: 'told' },
           { what: 'pages/s to the end, analysis included', measured: ratio(wholeRate), target: 'told' },
           { what: 'peak memory above the bare loop', measured: mebibytes(extraKiB), target: '≤ 150 MB (143 MiB)' },
         ],
         notes: [
           `crawlgate is a fresh \`serve\` with everything on (durable store, robots.txt, guard, quota, leases, analysis with ${firstOurs.findings} findings), driven by REST; its time runs from the accepted POST.`,
           'The bare loop is one thread that stores nothing (baselines/bare-crawl.ts); it too is a fresh process each round.',
-          'What takes the rest: about half of it is Crawlee (its request objects, time limits and task loop, 0.1 s of processor time), then finding the encoding and resolving links against the frontier, handing batches to the store thread, and a second collector of garbage; parsing itself costs the same in both.',
+          'What takes the rest, from processor profiles of the crawler thread: Crawlee, with its request objects, time limits and task loop, about 0.1 s a crawl; finding the encoding, following links and handing batches over, together about as much; more garbage collection. Parsing costs the same in both. What the service adds to the crawler and its store alone is not traced to one cause: the bounds of the thread and the size of its young heap were tried, and change nothing.',
+          'Other work on the machine weighs more on crawlgate, which uses more threads than the bare loop: the range over the rounds is told beside the median.',
           'Memory is the resident set of the process, all its threads together, as the kernel counts it.',
         ],
       };
