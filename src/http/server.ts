@@ -66,7 +66,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
   const graphql = createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
   const server = createServer({ ...LIMITS, shouldUpgradeCallback: asksForWebSocket }, dispatch);
   server.on('upgrade', (request, socket, head) => {
-    if (asksForWebSocket(request)) graphql.sockets.accept(request, socket, head);
+    if (asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
     else socket.destroy(); // from a Node that does not know the callback
   });
 

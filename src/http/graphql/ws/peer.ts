@@ -1,10 +1,14 @@
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 
 /** One client's WebSocket, bounded in what it makes this process keep. */
 export type Peer = {
   readonly socket: WebSocket;
-  /** Calls `flushed` when the system has taken the text, or with the error when it never will. Nothing once the socket closes. */
-  send(text: string, flushed: (error?: Error | null) => void): void;
+  /**
+   * Answers whether the system has taken the text at once, as it nearly always does; else calls `flushed` when it has, or never
+   * will. On a socket that closes nothing is sent.
+   */
+  send(text: string, flushed: () => void): boolean;
   close(code: number, reason: string): void;
   /** Pings, or cuts off a peer that is gone or takes nothing; to be called every few seconds. */
   check(): void;
@@ -22,16 +26,12 @@ const MOST_BUFFERED = 1024 * 1024;
 /** RFC 6455 §5.5: a control frame has room for so much reason. */
 const MOST_REASON = 123;
 
-export function createPeer(socket: WebSocket, now: () => number, { keepAliveMs, stalledMs }: PeerTimes): Peer {
-  let unflushed = 0;
-  let progressAt = 0;
-  let pingedAt = now();
+export function createPeer(socket: WebSocket, connection: Socket, now: () => number, { keepAliveMs, stalledMs }: PeerTimes): Peer {
+  let taken = 0;
+  let takenAt = now();
+  let pingedAt = takenAt;
   let isAlive = true;
 
-  function onFlushed(): void {
-    unflushed--;
-    progressAt = now();
-  }
   function onSign(): void {
     isAlive = true;
     if (socket.bufferedAmount > MOST_BUFFERED) socket.terminate(); // it asks and asks, and does not read the answers
@@ -39,22 +39,29 @@ export function createPeer(socket: WebSocket, now: () => number, { keepAliveMs, 
   for (const sign of ['message', 'ping', 'pong']) socket.on(sign, onSign);
   socket.on('error', () => {}); // 'close' follows
 
+  /** Since when something has waited without any of it being taken. It is found by looking now and then: noting each frame costs more. */
+  function isStalled(at: number): boolean {
+    const { bytesWritten, writableLength } = connection;
+    if (writableLength === 0 || bytesWritten - writableLength !== taken) takenAt = at;
+    taken = bytesWritten - writableLength;
+    return at - takenAt >= stalledMs;
+  }
+
   return {
     socket,
     send(text, flushed) {
-      if (socket.readyState !== socket.OPEN) return flushed(new Error('The socket is closed.'));
-      if (unflushed++ === 0) progressAt = now();
-      socket.send(text, (error) => {
-        onFlushed();
-        flushed(error);
-      });
+      if (socket.readyState !== socket.OPEN) return true;
+      socket.send(text); // a callback for each would cost a third more
+      if (connection.writableLength === 0) return true;
+      connection.write('', flushed); // its turn comes after what waits
+      return false;
     },
     close(code, reason) {
       socket.close(code, Buffer.from(reason).subarray(0, MOST_REASON).toString());
     },
     check() {
       const at = now();
-      if (unflushed > 0 && at - progressAt >= stalledMs) return socket.terminate();
+      if (isStalled(at)) return socket.terminate();
       if (at - pingedAt < keepAliveMs || socket.readyState !== socket.OPEN) return;
       if (!isAlive) return socket.terminate();
       isAlive = false;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -18,7 +18,7 @@ import { createPeer, type Peer } from './peer.ts';
 /** The WebSockets of a server: the protocol `graphql-transport-ws`. */
 export type Sockets = {
   /** Takes over a connection that asks for a WebSocket. */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  accept(request: IncomingMessage, connection: Socket, head: Buffer): void;
   /** Closes every socket with 1001, so that its client connects again, and after `deadlineMs` cuts off those that stay. Memoised. */
   stop(deadlineMs: number): Promise<void>;
 };
@@ -96,15 +96,15 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
     }
   }
 
-  function open(socket: WebSocket): void {
-    const session: Session = { id: randomUUID(), peer: createPeer(socket, timers.now, TIMES), caller: null, giveBack() {} };
+  function open(socket: WebSocket, connection: Socket): void {
+    const session: Session = { id: randomUUID(), peer: createPeer(socket, connection, timers.now, TIMES), caller: null, giveBack() {} };
     const { peer } = session;
     sessions.add(session);
     stopChecking ??= timers.after(CHECK_MS, check);
     const closed = server.opened(
       {
         protocol: socket.protocol,
-        send: (text) => new Promise((resolve) => peer.send(text, () => resolve())),
+        send: (text) => new Promise((resolve) => void (peer.send(text, resolve) && resolve())),
         close: (code = NORMAL, reason = '') => peer.close(code, reason),
         onMessage: (receive) => socket.on('message', (data, isBinary) => void onMessage(session, receive, String(data), isBinary)),
       },
@@ -154,9 +154,9 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
   }
 
   return {
-    accept(request, socket, head) {
-      if (stopped !== null || sessions.size >= limits.maxSockets) return refuseUpgrade(socket);
-      webSockets.handleUpgrade(request, socket, head, open);
+    accept(request, connection, head) {
+      if (stopped !== null || sessions.size >= limits.maxSockets) return refuseUpgrade(connection);
+      webSockets.handleUpgrade(request, connection, head, (socket) => open(socket, connection));
     },
     stop: (deadlineMs) => (stopped ??= stop(deadlineMs)),
   };
@@ -174,7 +174,7 @@ const thrown = (error: GraphQLError): unknown => (error.cause instanceof GraphQL
 const tooMany = (count: number, most: number): GraphQLError =>
   new GraphQLError(`The socket has ${count} operations under way; at most ${most} are allowed.`);
 
-function refuseUpgrade(socket: Duplex): void {
+function refuseUpgrade(socket: Socket): void {
   socket.on('error', () => {});
   socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n');
 }

@@ -52,24 +52,19 @@ export function createSubscriber({ peer, id, channel, readCrawl, isFirst }: Deps
 
   function send({ version, text }: Frame): void {
     sent = version;
-    isBusy = true;
-    peer.send(head + text, flushed);
+    isBusy = !peer.send(head + text, flushed);
   }
 
-  function flushed(error?: Error | null): void {
+  function flushed(): void {
     isBusy = false;
     if (isOver) return;
-    const next = waiting?.values().next().value;
-    if (error != null)
-      finish(null); // the socket has closed
-    else if (next !== undefined) sendWaiting(next);
-    else if (ended !== null) finish(ended.error);
-  }
-
-  function sendWaiting(frame: Frame): void {
-    waiting?.delete(frame.crawlId);
-    if (waiting?.size === 0) waiting = null;
-    send(frame);
+    for (const frame of waiting?.values() ?? []) {
+      waiting?.delete(frame.crawlId);
+      send(frame);
+      if (isBusy) return;
+    }
+    waiting = null;
+    if (ended !== null) finish(ended.error);
   }
 
   function onEnd(error: unknown): void {
