@@ -1,6 +1,7 @@
 // Starts a crawl and follows it live over one WebSocket, with the graphql-ws client. Needs CRAWLGATE_API_KEY; CRAWLGATE_URL is where
 // the service is. Usage: node examples/watch-crawl.ts START_URL
 import { randomUUID } from 'node:crypto';
+import type { GraphQLFormattedError } from 'graphql';
 import { CloseCode, createClient } from 'graphql-ws';
 import { type CloseEvent, WebSocket } from 'ws';
 
@@ -44,9 +45,15 @@ async function* startAndWatch(url: string | undefined): AsyncGenerator<Crawl> {
   }
 }
 
+/** What is wrong with an input stands in `extensions.errors`, a sentence for each place. */
+function told({ message, extensions }: GraphQLFormattedError): string {
+  const errors = (extensions?.errors ?? []) as readonly { readonly detail: string }[];
+  return [message, ...errors.map(({ detail }) => detail)].join(' ');
+}
+
 /** The client throws the errors of GraphQL, the closing of the socket, or an error of the connection. */
 function reasonOf(problem: unknown): string {
-  if (Array.isArray(problem)) return problem.map(({ message }) => message).join(' ');
+  if (Array.isArray(problem)) return problem.map(told).join(' ');
   if (isClose(problem)) return `The connection was closed: ${problem.code} ${problem.reason}`;
   return (problem as Error).message;
 }

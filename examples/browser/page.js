@@ -53,7 +53,11 @@ async function* updatesOf(url, headers, id) {
   }
 }
 
-const refusal = (errors) => new Error(errors.map(({ message }) => message).join(' '));
+/** What is wrong with an input stands in `extensions.errors`, a sentence for each place. */
+function refusal(errors) {
+  const sentences = errors.flatMap(({ message, extensions }) => [message, ...(extensions?.errors ?? []).map(({ detail }) => detail)]);
+  return new Error(sentences.join(' '));
+}
 
 function show({ state, phase, urlsCrawled, urlsDiscovered, findingsCount, error }) {
   progress.hidden = false;

@@ -65,11 +65,11 @@ function show(fragment: FragmentOf<typeof CrawlFields>): void {
 
 try {
   const started = await client.mutation(StartCrawl, { input: { url: process.argv[2] ?? '' } });
-  if (started.data === undefined) throw started.error;
+  if (!started.data) throw started.error;
   const { id } = started.data.startCrawl.crawl;
-  for await (const { data, error } of toAsyncIterable(client.subscription(CrawlUpdated, { id }))) {
-    if (error !== undefined) throw error;
-    if (data !== undefined) show(data.crawlUpdated);
+  for await (const { data, error, hasNext } of toAsyncIterable(client.subscription(CrawlUpdated, { id }))) {
+    if (error) throw error;
+    if (data && hasNext) show(data.crawlUpdated); // once it has completed, urql gives the last value again
   }
 } catch (error) {
   console.error((error as Error).message);
