@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Example, KEY, startExample, startWorld } from './fixtures/example.ts';
+import { apiOf } from './server-process.ts';
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+
+describe('in a browser', () => {
+  if (!existsSync(CHROMIUM)) return void it.skip('(to run: install chromium, or name it in CHROMIUM_PATH)', () => {});
+
+  let browser: Browser;
+  beforeAll(async () => {
+    // Chromium's sandbox refuses to be started by root, as which containers run.
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+  });
+  afterAll(() => browser?.close());
+
+  /** Opens a page for a test, which fails when anything is asked of another origin than `origins`, or a script throws. */
+  async function withPage(origins: readonly string[], use: (page: Page) => Promise<void>): Promise<void> {
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (!['data:', 'blob:'].includes(url.protocol) && !origins.includes(url.origin)) faults.push(`asked ${url.href}`);
+    });
+    page.on('pageerror', (error) => faults.push(String(error)));
+    try {
+      await use(page);
+      expect(faults).toEqual([]);
+    } finally {
+      await page.close();
+    }
+  }
+
+  describe('examples/browser', () => {
+    let pages: Example;
+    let origin: string;
+    beforeAll(async () => {
+      pages = startExample([process.execPath, 'examples/browser/serve.ts', '0']);
+      [, origin = ''] = await pages.said(/CORS_ORIGINS=(\S+)\n/);
+    });
+    afterAll(() => pages?.[Symbol.asyncDispose]());
+
+    async function fillIn(page: Page, fields: { readonly service: string; readonly key: string; readonly url: string }): Promise<void> {
+      await page.goto(origin);
+      await page.getByLabel('Service').fill(fields.service);
+      await page.getByLabel('API key').fill(fields.key);
+      await page.getByLabel('Start URL').fill(fields.url);
+      await page.getByRole('button', { name: 'Start' }).click();
+    }
+    const says = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+    const refuses = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text }).waitFor();
+
+    it('starts a crawl and shows its progress, to the final state', async () => {
+      await using world = await startWorld({ CORS_ORIGINS: origin });
+      const service = world.server().url;
+      await withPage([origin, service], async (page) => {
+        await fillIn(page, { service, key: KEY, url: `${world.site.origin}/` });
+        await says(page, 'RUNNING FETCHING: 2 of 3 pages, no findings.');
+        world.release();
+        await says(page, 'DONE FINISHED: 3 of 3 pages,');
+        expect(await page.locator('progress').getAttribute('value')).toBe('3');
+        expect(await page.getByRole('button').isEnabled()).toBe(true);
+      });
+    });
+
+    it('goes on with the crawl when the service is restarted', async () => {
+      await using world = await startWorld({ CORS_ORIGINS: origin });
+      const service = world.server().url;
+      await withPage([origin, service], async (page) => {
+        await fillIn(page, { service, key: KEY, url: `${world.site.origin}/` });
+        await says(page, 'RUNNING FETCHING: 2 of 3 pages');
+        await world.restart();
+        world.release();
+        await says(page, 'DONE FINISHED: 3 of 3 pages,');
+      });
+    });
+
+    it('shows why it was refused', async () => {
+      await using world = await startWorld({ CORS_ORIGINS: origin });
+      const service = world.server().url;
+      await withPage([origin, service], async (page) => {
+        await fillIn(page, { service, key: 'wrong', url: `${world.site.origin}/` });
+        await refuses(page, 'The API key is not known, or it was revoked.');
+        await fillIn(page, { service, key: KEY, url: 'http://10.0.0.1/' });
+        await refuses(page, 'A crawl cannot start from this. must not be the non-public address 10.0.0.1');
+      });
+    });
+
+    it('says what to do when the service does not let it in', async () => {
+      await using world = await startWorld();
+      const service = world.server().url;
+      await withPage([origin, service], async (page) => {
+        await fillIn(page, { service, key: KEY, url: `${world.site.origin}/` });
+        await refuses(page, `CORS_ORIGINS=${origin}`);
+      });
+    });
+  });
+
+  describe('GraphiQL', () => {
+    const replace = async (page: Page, editor: string, text: string): Promise<void> => {
+      await page.locator(`${editor} .view-lines`).first().click();
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.insertText(text);
+    };
+    const run = (page: Page) => page.locator('.graphiql-execute-button').click();
+    /** The editor shows blanks as no-break spaces, which the locator takes for blanks. */
+    const answers = (page: Page, text: string) => page.locator('.result-window .view-lines').filter({ hasText: text }).waitFor();
+
+    it('runs a query and a live subscription with an API key, and asks no other host for anything', async () => {
+      await using world = await startWorld();
+      const service = world.server().url;
+      await withPage([service], async (page) => {
+        await page.goto(`${service}/graphql`);
+        await replace(page, '.graphiql-editor-tool', `{"Authorization": "Bearer ${KEY}"}`);
+        await replace(page, '.graphiql-query-editor', '{ viewer { organization { name } } }');
+        await run(page);
+        await answers(page, '"name": "default"');
+
+        const id = await apiOf(service, KEY).start({ url: `${world.site.origin}/` });
+        await replace(page, '.graphiql-query-editor', `subscription { crawlUpdated(id: "${id}") { state urlsCrawled } }`);
+        await run(page);
+        await answers(page, '"urlsCrawled": 2');
+        world.release();
+        await answers(page, '"state": "DONE"');
+      });
+    });
+  });
+});
