@@ -19,6 +19,7 @@ describe('in a browser', () => {
   /** Opens a page for a test, which fails when anything is asked of another origin than `origins`, or a script throws. */
   async function withPage(origins: readonly string[], use: (page: Page) => Promise<void>): Promise<void> {
     const page = await browser.newPage();
+    page.setDefaultTimeout(20_000); // within that of a test, so that a failure names what was waited for
     const faults: string[] = [];
     page.on('request', (request) => {
       const url = new URL(request.url());
@@ -99,31 +100,35 @@ describe('in a browser', () => {
   });
 
   describe('GraphiQL', () => {
-    const replace = async (page: Page, editor: string, text: string): Promise<void> => {
-      await page.locator(`${editor} .view-lines`).first().click();
-      await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.insertText(text);
-    };
-    const run = (page: Page) => page.locator('.graphiql-execute-button').click();
-    /** The editor shows blanks as no-break spaces, which the locator takes for blanks. */
+    /** Chooses one of the operations that the editor holds at first. */
+    async function run(page: Page, operation: string): Promise<void> {
+      await page.locator('.graphiql-execute-button').click();
+      await page.getByRole('menuitem', { name: operation }).click();
+    }
     const answers = (page: Page, text: string) => page.locator('.result-window .view-lines').filter({ hasText: text }).waitFor();
 
     it('runs a query and a live subscription with an API key, and asks no other host for anything', async () => {
       await using world = await startWorld();
       const service = world.server().url;
       await withPage([service], async (page) => {
+        await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: service });
         await page.goto(`${service}/graphql`);
-        await replace(page, '.graphiql-editor-tool', `{"Authorization": "Bearer ${KEY}"}`);
-        await replace(page, '.graphiql-query-editor', '{ viewer { organization { name } } }');
-        await run(page);
-        await answers(page, '"name": "default"');
+        await page.locator('.graphiql-editor-tool .view-lines:visible').click();
+        await page.keyboard.press('ControlOrMeta+A');
+        await page.evaluate((headers) => navigator.clipboard.writeText(headers), `{"Authorization": "Bearer ${KEY}"}`);
+        await page.keyboard.press('ControlOrMeta+V'); // what is typed, the editor completes
 
-        const id = await apiOf(service, KEY).start({ url: `${world.site.origin}/` });
-        await replace(page, '.graphiql-query-editor', `subscription { crawlUpdated(id: "${id}") { state urlsCrawled } }`);
-        await run(page);
+        const stream = page.waitForResponse((response) => response.headers()['content-type'] === 'text/event-stream');
+        await run(page, 'Watch');
+        await stream;
+        await apiOf(service, KEY).start({ url: `${world.site.origin}/` });
         await answers(page, '"urlsCrawled": 2');
         world.release();
         await answers(page, '"state": "DONE"');
+        await page.locator('.graphiql-execute-button').click(); // stops it
+
+        await run(page, 'Crawls');
+        await answers(page, '"hasNextPage": false');
       });
     });
   });
