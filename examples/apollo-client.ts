@@ -63,7 +63,7 @@ const CRAWLS: TypedDocumentNode<{ crawls: { edges: { node: Crawl }[] } }, { firs
   ${CRAWL_FIELDS}
 `;
 
-const told = ({ state, urlsCrawled, findingsCount }: Crawl) => `${state} ${urlsCrawled} pages, ${findingsCount ?? 'no'} findings`;
+const told = ({ state, urlsCrawled, findingsCount }: Crawl) => `${state} ${urlsCrawled} crawled, ${findingsCount ?? 'no'} findings`;
 
 try {
   const started = await client.mutate({ mutation: START_CRAWL, variables: { input: { url: process.argv[2] ?? '' } } });

@@ -60,7 +60,7 @@ function reasonOf(problem: unknown): string {
 
 try {
   for await (const { state, phase, urlsCrawled, error } of startAndWatch(process.argv[2])) {
-    console.log(`${state} ${phase} ${urlsCrawled} pages${error === null ? '' : `: ${error}`}`);
+    console.log(`${state} ${phase} ${urlsCrawled} crawled${error === null ? '' : `: ${error}`}`);
   }
 } catch (problem) {
   console.error(reasonOf(problem));

@@ -76,7 +76,7 @@ describe('in a browser', () => {
         world.release();
         await says(page, 'DONE FINISHED: 3 of 3 pages,');
       });
-    });
+    }, 60_000);
 
     it('shows why it was refused', async () => {
       await using world = await startWorld({ CORS_ORIGINS: origin });

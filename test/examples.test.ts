@@ -10,14 +10,14 @@ const inTypedClient = (script: string): string[] => ['npm', 'run', '--silent', s
 const EXAMPLES = {
   'examples/watch-crawl.ts': {
     command: [process.execPath, 'examples/watch-crawl.ts'],
-    running: /^RUNNING FETCHING 2 pages$/m,
-    done: /^DONE FINISHED 3 pages$/m,
+    running: /^RUNNING FETCHING 2 crawled$/m,
+    done: /^DONE FINISHED 3 crawled$/m,
     refused: 'The connection was closed: 4403 Forbidden',
   },
   'examples/apollo-client.ts': {
     command: [process.execPath, 'examples/apollo-client.ts'],
-    running: /^subscription {2}RUNNING 2 pages, no findings$/m,
-    done: /^subscription {2}DONE 3 pages, \d findings\ncache {9}DONE 3 pages, \d findings\nquery {9}DONE 3 pages, \d findings$/m,
+    running: /^subscription {2}RUNNING 2 crawled, no findings$/m,
+    done: /^subscription {2}DONE 3 crawled, \d findings\ncache {9}DONE 3 crawled, \d findings\nquery {9}DONE 3 crawled, \d findings$/m,
     refused: 'The API key is not known, or it was revoked.',
   },
   'examples/curl.sh': {
@@ -28,8 +28,8 @@ const EXAMPLES = {
   },
   [TYPED_CLIENT]: {
     command: inTypedClient('start'),
-    running: /^RUNNING FETCHING 2 pages, no findings\./m,
-    done: /^DONE FINISHED 3 pages, \d findings\./m,
+    running: /^RUNNING FETCHING 2 crawled, no findings\./m,
+    done: /^DONE FINISHED 3 crawled, \d findings\./m,
     refused: '[GraphQL] The API key is not known, or it was revoked.',
   },
 };
@@ -63,7 +63,7 @@ for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLE
       world.release();
       await example.said(done);
       expect(await example.ended).toMatchObject({ code: 0 });
-    });
+    }, 60_000);
 
     it('says at once that its key is refused', async () => {
       await using world = await startWorld();

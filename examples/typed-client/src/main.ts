@@ -60,7 +60,7 @@ const CrawlUpdated = graphql(
 
 function show(fragment: FragmentOf<typeof CrawlFields>): void {
   const crawl = readFragment(CrawlFields, fragment);
-  console.log(`${crawl.state} ${crawl.phase} ${crawl.urlsCrawled} pages, ${crawl.findingsCount ?? 'no'} findings. ${crawl.error ?? ''}`);
+  console.log(`${crawl.state} ${crawl.phase} ${crawl.urlsCrawled} crawled, ${crawl.findingsCount ?? 'no'} findings. ${crawl.error ?? ''}`);
 }
 
 try {
