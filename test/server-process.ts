@@ -40,11 +40,34 @@ const endOf = (child: ChildProcess): Promise<Ended> =>
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
 
-/** Runs a command of the CLI to its end. */
-export async function runCli(words: readonly string[], environment: Environment = {}): Promise<Output & Ended> {
+/** A command of the CLI that has been started. */
+export type CliProcess = {
+  readonly output: Output;
+  readonly ended: Promise<Ended>;
+  /** Resolves when `text` stands in its log. */
+  says(text: string): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+};
+
+export function spawnCli(words: readonly string[], environment: Environment = {}): CliProcess {
   const child = spawn(process.execPath, [MAIN, ...words], { env: environmentOf(environment), stdio: ['ignore', 'pipe', 'pipe'] });
   const output = collect(child);
-  return { ...(await endOf(child)), ...output };
+  const says = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (output.stderr.includes(text)) resolve();
+      };
+      child.stderr.on('data', look);
+      child.once('close', () => reject(new Error(`ended before it said ${text}: ${output.stderr}`)));
+      look();
+    });
+  return { output, ended: endOf(child), says, kill: (signal) => void child.kill(signal) };
+}
+
+/** Runs a command of the CLI to its end. */
+export async function runCli(words: readonly string[], environment: Environment = {}): Promise<Output & Ended> {
+  const { ended, output } = spawnCli(words, environment);
+  return { ...(await ended), ...output };
 }
 
 export type ServerProcess = {

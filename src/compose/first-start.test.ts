@@ -22,11 +22,12 @@ describe('the default account', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  const start = (options: { apiKey?: string; isTerminal?: boolean } = {}): Promise<KeyNews> =>
+  const start = (options: { apiKey?: string; isTerminal?: boolean; makesSecret?: boolean } = {}): Promise<KeyNews> =>
     ensureDefaultAccount({
       accounts: store,
       config: { apiKey: options.apiKey ?? null, dataDir, monthlyUrlQuota: 42 },
       isTerminal: options.isTerminal ?? false,
+      makesSecret: options.makesSecret ?? true,
     });
   const keyFile = (): string => join(dataDir, 'api-key');
   const holderOf = async (secret: string): Promise<string | undefined> => (await store.findKeyBySecret(hashOfSecret(secret)))?.id;

@@ -34,7 +34,8 @@ test('a crawler thread that dies is replaced, and its crawl goes on at once', as
     ...{ PORT: '0', DATA_DIR: folder, CRAWLGATE_API_KEY: KEY, CRAWL_ALLOW_NETWORKS: '127.0.0.0/8' },
     ...{ LEASE_SECONDS: '3600', READ_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'silent' },
   });
-  const service = await runService({ config, isTerminal: false, cut: new AbortController().signal });
+  const never = new AbortController().signal;
+  const service = await runService({ config, role: 'all', isTerminal: false, stopped: never, cut: never });
   try {
     const call = async (path: string, init: RequestInit = {}) => {
       const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };

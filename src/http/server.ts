@@ -29,7 +29,8 @@ export type HttpServer = {
 };
 
 export type HttpServerDeps = {
-  readonly service: Service;
+  /** Null: nothing is answered but how the process is. */
+  readonly service: Service | null;
   readonly log: Log;
   /** The base address in problem types and in the OpenAPI document; null: the one that is listened on. */
   readonly publicUrl: string | null;
@@ -63,10 +64,10 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
     timers,
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
-  const graphql = createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
-  const server = createServer({ ...LIMITS, shouldUpgradeCallback: asksForWebSocket }, dispatch);
+  const graphql = service === null ? null : createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
+  const server = createServer({ ...LIMITS, shouldUpgradeCallback: (request) => graphql !== null && asksForWebSocket(request) }, dispatch);
   server.on('upgrade', (request, socket, head) => {
-    if (asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
+    if (graphql !== null && asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
     else socket.destroy(); // from a Node that does not know the callback
   });
 
@@ -82,7 +83,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
       tell(exchange, performance.now() - startedAt);
     });
     if (admitOrigin?.(exchange)) return;
-    if (isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects
+    if (graphql !== null && isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects
     // one listener a request costs a closure, and lets a request that has no valid URL be answered as what it is
     const answer = getRequestListener((fetched) => app.fetch(fetched, exchange), {
       hostname: 'localhost',
@@ -111,8 +112,8 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
 
   async function stop(deadlineMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
-    const socketsClosed = graphql.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
-    service.stopWatching();
+    const socketsClosed = graphql?.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
+    service?.stopWatching();
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await Promise.all([closed, socketsClosed]);
     clearTimeout(deadline);
