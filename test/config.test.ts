@@ -73,9 +73,9 @@ describe('a wrong configuration', () => {
   });
 
   it('is not waited for by a start that is asked to stop: it ends at once, with exit code 0', async () => {
-    const environment = { ...MONGODB, ...REDIS, PORT: '0', STORE_WAIT_SECONDS: '3600' };
+    const environment = { ...MONGODB, ...REDIS, PORT: '0', STORE_WAIT_SECONDS: '3600', MONGODB_SELECTION_TIMEOUT_MS: '200' };
     const starting = spawnCli(['serve', '--role', 'gateway'], environment);
-    await starting.says('is waited for');
+    await starting.says(/is waited for/);
     starting.kill('SIGTERM');
     expect(await starting.ended).toEqual({ code: 0, signal: null });
     expect(starting.output.stdout + starting.output.stderr).not.toContain('hunter2');
