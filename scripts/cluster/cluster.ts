@@ -39,7 +39,7 @@ export type ClusterOptions = {
 };
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const READY = /^.*\bready\b.*?(http:\/\/\S+)\n/m;
+const READY = /^.*\bready\b.*?(http:\/\/\S+)\r?\n/m;
 const REDIS_READY = /Ready to accept connections/;
 
 /** A little more than the ten seconds in which each of them ends by itself, in milliseconds. */
