@@ -9,6 +9,8 @@ export type CrawlerThreadData = {
   readonly storePort: MessagePort;
   /** To the bus of the main thread. */
   readonly busPort: MessagePort;
+  /** From `ThreadMetrics.connect`. */
+  readonly metricsPort: MessagePort;
   /** The longest that running crawls are waited for at the stop, in milliseconds. */
   readonly stopMs: number;
 };

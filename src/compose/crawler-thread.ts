@@ -8,20 +8,24 @@ import { createCrawler } from '#crawler/create-crawler.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { IDEMPOTENCY_MS } from '#domain/crawl.ts';
 import type { LeaseToken } from '#domain/ids.ts';
+import { countCrawls, measureRuns } from '#metrics/crawls.ts';
+import { measureStore } from '#metrics/store.ts';
 import { linkSqliteStore } from '#store/sqlite/link.ts';
 import { createStderrLog } from '#telemetry.ts';
 import { createSweeper } from '#worker/sweeper.ts';
 import { systemTimers as timers } from '#worker/timers.ts';
 import { createWorker } from '#worker/worker.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
+import { serveThreadMetrics } from './metrics.ts';
 
 /** The module that the crawler thread runs: it claims, fetches, analyses and sweeps until it is told to stop. */
-const { config, userAgent, storePort, busPort, stopMs } = workerData as CrawlerThreadData;
+const { config, userAgent, storePort, busPort, metricsPort, stopMs } = workerData as CrawlerThreadData;
 if (parentPort === null) throw new Error('The crawler thread was not started as a thread.');
 const main = parentPort;
 
 const log = createStderrLog(config.logLevel);
-const store = linkSqliteStore({ path: config.storePath, port: storePort });
+const meter = serveThreadMetrics('crawler', metricsPort);
+const store = measureStore(linkSqliteStore({ path: config.storePath, port: storePort }), meter, countCrawls(meter));
 const bus = createLocalBus({ log });
 bus.attach(busPort);
 const publisher = createCoalescedPublisher({ bus, after: timers.after });
@@ -45,11 +49,13 @@ const worker = createWorker({
   runCrawl: crawler,
   analyze: createAnalyze({ store, rules: RULES }),
   publish,
+  onLeaseLost: () => onLeaseLost(),
   newToken: () => randomUUID() as string as LeaseToken,
   settings: { crawls: config.workerCrawls, leaseMs: config.leaseSeconds * 1_000, stopMs },
   timers,
   log,
 });
+const onLeaseLost = measureRuns(meter, { capacity: config.workerCrawls, running: worker.running });
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const retention = { crawlsMs: config.retentionDays * DAY_MS, idempotencyMs: IDEMPOTENCY_MS };
 const sweeper = createSweeper({ store, bus, settings: { retention }, timers, log });

@@ -13,6 +13,7 @@ import { createCrawlerHost, type ThreadStart } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { ensureDataDir } from './data-dir.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
+import { createProcessMetrics, type ProcessMetrics } from './metrics.ts';
 import { createShutdown } from './shutdown.ts';
 import { readVersion } from './version.ts';
 
@@ -46,8 +47,14 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
   const shutdown = createShutdown(log, cut);
   try {
     ensureDataDir(config.dataDir);
-    const sqlite = await openSqliteStore({ path: config.storePath, threadEntry: new URL('./store-thread.ts', import.meta.url), log });
-    const { store } = sqlite;
+    const metrics = createProcessMetrics();
+    const sqlite = await openSqliteStore({
+      path: config.storePath,
+      threadEntry: new URL('./store-thread.ts', import.meta.url),
+      prepareThread: () => metrics.threadStart('store'),
+      log,
+    });
+    const store = metrics.measured(sqlite.store);
     shutdown.add('store', STOP_LIMITS.store, store.close);
     const bus = createLocalBus({ log });
     shutdown.add('bus', STOP_LIMITS.bus, bus.close);
@@ -63,12 +70,13 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
       timers: systemTimers,
       corsOrigins: config.corsOrigins,
       graphqlLimits: { introspection: config.graphqlIntrospection },
+      metrics: metrics.http,
     });
 
     let url = '';
     const crawler = createCrawlerHost({
       entry: new URL('./crawler-thread.ts', import.meta.url),
-      prepare: () => crawlerThreadStart({ config, sqlite, bus, userAgent: `crawlgate/${readVersion()} (+${publicUrl ?? url})` }),
+      prepare: () => crawlerThreadStart({ config, sqlite, bus, metrics, userAgent: `crawlgate/${readVersion()} (+${publicUrl ?? url})` }),
       // its crawls are resumed now, and not only when their leases expire
       async onEnded() {
         for (const snapshot of await sqlite.expireLeases()) await bus.publish(snapshot);
@@ -94,14 +102,21 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
   }
 }
 
-type CrawlerThreadParts = { readonly config: Config; readonly sqlite: SqliteStore; readonly bus: LocalBus; readonly userAgent: string };
+type CrawlerThreadParts = {
+  readonly config: Config;
+  readonly sqlite: SqliteStore;
+  readonly bus: LocalBus;
+  readonly metrics: ProcessMetrics;
+  readonly userAgent: string;
+};
 
-function crawlerThreadStart({ config, sqlite, bus, userAgent }: CrawlerThreadParts): ThreadStart {
+function crawlerThreadStart({ config, sqlite, bus, metrics, userAgent }: CrawlerThreadParts): ThreadStart {
   const { port1, port2: busPort } = new MessageChannel();
   bus.attach(port1);
   const storePort = sqlite.link();
-  const workerData: CrawlerThreadData = { config, userAgent, storePort, busPort, stopMs: STOP_LIMITS.crawler - AHEAD_MS };
-  return { workerData, transferList: [storePort, busPort] };
+  const { workerData: metricsData, transferList } = metrics.threadStart('crawler');
+  const workerData: CrawlerThreadData = { config, userAgent, storePort, busPort, ...metricsData, stopMs: STOP_LIMITS.crawler - AHEAD_MS };
+  return { workerData, transferList: [storePort, busPort, ...transferList] };
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
