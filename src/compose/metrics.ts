@@ -1,9 +1,10 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads';
 import type { Scrape } from '#http/metrics.ts';
 import type { HttpObserver } from '#http/observe.ts';
-import { countCancels } from '#metrics/crawls.ts';
+import { countCancels, countCrawls } from '#metrics/crawls.ts';
 import { createHttpObserver } from '#metrics/http.ts';
 import { createMeter, type Meter, type ThreadName } from '#metrics/meter.ts';
+import { measureQueue } from '#metrics/queue.ts';
 import { measureProcess, measureThread } from '#metrics/runtime.ts';
 import { createScrape } from '#metrics/scrape.ts';
 import { measureStore } from '#metrics/store.ts';
@@ -16,8 +17,8 @@ export type ProcessMetrics = {
   readonly meter: Meter;
   /** For the HTTP server. */
   readonly http: { readonly observer: HttpObserver; readonly scrape: Scrape };
-  /** For whatever answers clients. */
-  measured(store: Store): Store;
+  /** The store as the part that this thread runs is to use it: `clients` are answered, or crawls are run by a `worker`. Called once. */
+  measured(store: Store, part: 'clients' | 'worker'): Store;
   /** What a new thread of that name is started with, besides what else it needs. */
   threadStart(thread: Exclude<ThreadName, 'main'>): { workerData: { metricsPort: MessagePort }; transferList: TransferListItem[] };
 };
@@ -25,12 +26,18 @@ export type ProcessMetrics = {
 export function createProcessMetrics(): ProcessMetrics {
   const meter = createMeter('main');
   const threads = createThreadMetrics();
+  let prepare = async (): Promise<void> => {};
   measureProcess(meter, readVersion());
   measureThread(meter);
   return {
     meter,
-    http: { observer: createHttpObserver(meter), scrape: createScrape({ meter, threads }) },
-    measured: (store) => measureStore(store, meter, countCancels(meter)),
+    http: { observer: createHttpObserver(meter), scrape: createScrape({ meter, threads, prepare: () => prepare() }) },
+    measured(store, part) {
+      if (part === 'worker') return measureStore(store, meter, countCrawls(meter));
+      const measured = measureStore(store, meter, countCancels(meter));
+      prepare = measureQueue(meter, measured);
+      return measured;
+    },
     threadStart(thread) {
       const metricsPort = threads.connect(thread);
       return { workerData: { metricsPort }, transferList: [metricsPort] };

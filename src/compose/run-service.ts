@@ -54,7 +54,7 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
       prepareThread: () => metrics.threadStart('store'),
       log,
     });
-    const store = metrics.measured(sqlite.store);
+    const store = metrics.measured(sqlite.store, 'clients');
     shutdown.add('store', STOP_LIMITS.store, store.close);
     const bus = createLocalBus({ log });
     shutdown.add('bus', STOP_LIMITS.bus, bus.close);

@@ -5,15 +5,20 @@ import type { ThreadMetrics } from './threads.ts';
 /** What a scrape is answered with. */
 export type Scraped = { readonly contentType: string; readonly text: string };
 
-type Deps = { readonly meter: Meter; readonly threads?: ThreadMetrics };
+type Deps = {
+  readonly meter: Meter;
+  readonly threads?: ThreadMetrics;
+  /** Measures what takes a while to measure; bounded, and never rejects. */
+  readonly prepare?: () => Promise<void>;
+};
 
 /** Reads the metrics of all threads of the process, in Prometheus' text format 0.0.4. Scrapes that come at once share one reading. */
-export function createScrape({ meter, threads }: Deps): () => Promise<Scraped> {
+export function createScrape({ meter, threads, prepare }: Deps): () => Promise<Scraped> {
   const up = meter.gauge('crawlgate_thread_up');
   let reading: Promise<Scraped> | null = null;
 
   async function read(): Promise<Scraped> {
-    const others = (await threads?.collect()) ?? [];
+    const [others = []] = await Promise.all([threads?.collect(), prepare?.()]);
     const families: (readonly MeasuredFamily[])[] = [];
     up.set({ thread: 'main' }, 1);
     for (const [thread, answer] of others) {

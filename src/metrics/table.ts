@@ -57,6 +57,10 @@ export const METRICS = {
   crawlgate_crawls_running: gauge('Crawls that this worker runs now.'),
   crawlgate_crawls_capacity: gauge('Crawls that it runs at most: WORKER_CRAWLS.'),
   crawlgate_leases_lost_total: counter('Runs that ended because another worker had the crawl, or no heartbeat came through.'),
+  crawlgate_queue_crawls: gauge(
+    'Crawls that wait for a worker, over all processes: each process that answers clients tells the same. Missing while the store does not answer.',
+  ),
+  crawlgate_queue_oldest_seconds: gauge('How long the oldest of them has waited since its start; 0 when none waits.'),
   crawlgate_pages_total: counter('Pages stored, by status.', 'status'),
   crawlgate_pages_blocked_total: counter('Blocked pages by what decided: `robots`, `address_guard` or `nofollow`.', 'reason'),
 

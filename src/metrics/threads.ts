@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { inTime } from './in-time.ts';
 import type { MeasuredFamily, Meter, ThreadName } from './meter.ts';
 
 /** The main thread's way to the metrics of the other threads of the process. */
@@ -48,13 +49,7 @@ export function createThreadMetrics(): ThreadMetrics {
       return port2;
     },
     async collect() {
-      const late = Promise.withResolvers<null>();
-      const timer = setTimeout(() => late.resolve(null), ANSWER_MS);
-      const answers = await Promise.all(
-        [...links].map(async ([thread, link]) => [thread, await Promise.race([ask(link), late.promise])] as const),
-      );
-      clearTimeout(timer);
-      return new Map(answers);
+      return new Map(await Promise.all([...links].map(async ([thread, link]) => [thread, await inTime(ask(link), ANSWER_MS)] as const)));
     },
   };
 }
