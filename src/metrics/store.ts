@@ -9,6 +9,8 @@ export type AfterCalls = { readonly [M in keyof Store]?: (answer: Awaited<Return
 type Call<M extends keyof Store> = (...args: Parameters<Store[M]>) => Promise<Awaited<ReturnType<Store[M]>>>;
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
+const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000;
+
 /** The store, every call of it but `close` timed by method and outcome. A call costs a promise and an addition. */
 export function measureStore(store: Store, meter: Meter, after: AfterCalls = {}): Store {
   const durations = meter.timing('crawlgate_store_operation_duration_seconds');
@@ -20,20 +22,19 @@ export function measureStore(store: Store, meter: Meter, after: AfterCalls = {})
     let fine: Timing | null = null; // made at the first answer: not every process calls every method
     const timed: Call<M> = (...args) => {
       const startedAt = performance.now();
-      const since = (): number => (performance.now() - startedAt) / 1_000;
       return call(...args).then(
         (answer) => {
-          if (answer === 'lost') durations.series(method, 'lost').observe(since());
+          if (answer === 'lost') durations.series(method, 'lost').observe(secondsSince(startedAt));
           else {
             fine ??= durations.series(method, 'ok');
-            fine.observe(since());
+            fine.observe(secondsSince(startedAt));
           }
           tell?.(answer, ...args);
           return answer;
         },
         (error: unknown) => {
           const isAway = error instanceof Refusal && error.code === 'unavailable';
-          durations.series(method, isAway ? 'unavailable' : 'error').observe(since());
+          durations.series(method, isAway ? 'unavailable' : 'error').observe(secondsSince(startedAt));
           throw error;
         },
       );
