@@ -2,11 +2,13 @@ import { configDocs } from '../src/cli/config-docs.ts';
 import { printOpenApi } from '../src/cli/openapi.ts';
 import { schemaText } from '../src/http/graphql/schema/schema.ts';
 import { errorsMarkdown } from '../src/http/problem-texts.ts';
+import { metricsMarkdown } from '../src/metrics/docs.ts';
 
 /** Every file that is printed from code, by its path in the repository, and what it must contain. */
 export const GENERATED: Readonly<Record<string, () => string>> = {
   'docs/config.md': configDocs,
   'docs/errors.md': errorsMarkdown,
+  'docs/metrics.md': metricsMarkdown,
   'openapi.json': () => printOpenApi('http://127.0.0.1:4000'),
   'schema.graphql': schemaText,
 };

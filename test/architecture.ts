@@ -23,9 +23,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   analysis: ['domain', 'telemetry', 'store', 'bus'],
   worker: ['domain', 'telemetry', 'store', 'bus', 'service', 'crawler', 'analysis'],
   http: ['domain', 'telemetry', 'store', 'bus', 'service', 'crawler', 'analysis'],
+  metrics: ['domain', 'telemetry', 'store', 'bus', 'service', 'crawler', 'worker', 'http'],
   compose: [
     'domain',
     'telemetry',
+    'metrics',
     'config',
     'store',
     'store/sqlite',

@@ -4,6 +4,7 @@ import type { RequestCounter } from '#limiter/request-counter.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
 import type { Config } from '../config.ts';
+import type { ProcessMetrics } from './metrics.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** How a crawler thread gets at its store and bus: by ports to those of the main thread. */
@@ -30,6 +31,7 @@ export type BackendDeps = {
   readonly config: Config;
   readonly log: Log;
   readonly shutdown: Shutdown;
+  readonly metrics: ProcessMetrics;
   /** Ends the wait for a store that does not answer. */
   readonly signal: AbortSignal;
 };

@@ -7,6 +7,8 @@ import { createCrawler } from '#crawler/create-crawler.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { IDEMPOTENCY_MS } from '#domain/crawl.ts';
 import type { LeaseToken } from '#domain/ids.ts';
+import { countCrawls, measureRuns } from '#metrics/crawls.ts';
+import { measureStore } from '#metrics/store.ts';
 import { createStderrLog } from '#telemetry.ts';
 import { createSweeper } from '#worker/sweeper.ts';
 import { systemTimers as timers } from '#worker/timers.ts';
@@ -14,27 +16,30 @@ import { createWorker } from '#worker/worker.ts';
 import type { ThreadParts } from './backend.ts';
 import { RUNNING } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
+import { serveThreadMetrics } from './metrics.ts';
 import { openThreadLink } from './thread-link.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** The module that the crawler thread runs: it claims, fetches, analyses and sweeps until it is told to stop. */
-const { config, userAgent, link, stopMs } = workerData as CrawlerThreadData;
+const { config, userAgent, link, metricsPort, stopMs } = workerData as CrawlerThreadData;
 if (parentPort === null) throw new Error('The crawler thread was not started as a thread.');
 const main = parentPort;
 const log = createStderrLog(config.logLevel);
+const meter = serveThreadMetrics('crawler', metricsPort);
 const stopAsked = new AbortController();
 main.once('message', () => stopAsked.abort());
 
 try {
-  crawl(await openThreadLink(link, { config, log, signal: stopAsked.signal }));
+  crawl(await openThreadLink(link, { config, log, meter, signal: stopAsked.signal }));
   main.postMessage(RUNNING);
 } catch (error) {
   if (!stopAsked.signal.aborted) throw error;
   main.close();
 }
 
-function crawl({ store, bus }: ThreadParts): void {
+function crawl({ store: opened, bus }: ThreadParts): void {
+  const store = measureStore(opened, meter, countCrawls(meter));
   const publisher = createCoalescedPublisher({ bus, after: timers.after });
   const { publish } = publisher;
   const crawler = createCrawler({
@@ -56,11 +61,13 @@ function crawl({ store, bus }: ThreadParts): void {
     runCrawl: crawler,
     analyze: createAnalyze({ store, rules: RULES }),
     publish,
+    onLeaseLost: () => onLeaseLost(),
     newToken: () => randomUUID() as string as LeaseToken,
     settings: { crawls: config.workerCrawls, leaseMs: config.leaseSeconds * 1_000, stopMs },
     timers,
     log,
   });
+  const onLeaseLost = measureRuns(meter, { capacity: config.workerCrawls, running: worker.running });
   const retention = { crawlsMs: config.retentionDays * DAY_MS, idempotencyMs: IDEMPOTENCY_MS };
   const sweeper = createSweeper({ store, bus, settings: { retention }, timers, log });
 

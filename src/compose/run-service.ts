@@ -4,6 +4,7 @@ import { parseNetwork } from '#domain/address.ts';
 import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createService, type Service } from '#service/service.ts';
+import type { Store } from '#store/store.ts';
 import { createStderrLog, type Log } from '#telemetry.ts';
 import { systemTimers } from '#worker/timers.ts';
 import type { Config, Role } from '../config.ts';
@@ -11,6 +12,7 @@ import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend
 import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
+import { createProcessMetrics, type ProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
 import { createShutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
@@ -44,12 +46,13 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
   const log = createStderrLog(config.logLevel);
   const shutdown = createShutdown(log, cut);
   try {
-    const backend = await openBackend({ config, log, shutdown, signal: stopped });
-    const { store } = backend;
+    const metrics = createProcessMetrics();
+    const backend = await openBackend({ config, log, shutdown, metrics, signal: stopped });
+    const store = metrics.measured(backend.store, role === 'worker' ? 'worker' : 'clients');
     let url = '';
-    const crawler = role === 'gateway' ? null : createHost({ config, backend, log, url: () => url });
+    const crawler = role === 'gateway' ? null : createHost({ config, backend, metrics, log, url: () => url });
     const http = createHttpServer({
-      service: await openService({ config, role, backend, log }),
+      service: await openService({ config, role, backend, store, log }),
       healthOnly: role === 'worker',
       log,
       publicUrl: config.publicUrl,
@@ -60,6 +63,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
       timers: systemTimers,
       corsOrigins: config.corsOrigins,
       graphqlLimits: { introspection: config.graphqlIntrospection },
+      metrics: metrics.http,
     });
     if (crawler !== null) shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);
     shutdown.add('http', STOP_LIMITS.http, () => http.stop({ deadlineMs: STOP_LIMITS.http - AHEAD_MS }));
@@ -90,11 +94,17 @@ async function openBackend(deps: BackendDeps): Promise<Backend> {
   return openSharedBackend(deps, { storeUrl: store.url, busUrl: busUrl ?? '' });
 }
 
-type Parts = { readonly config: Config; readonly role: Role; readonly backend: Backend; readonly log: Log };
+type Parts = { readonly config: Config; readonly backend: Backend; readonly log: Log };
 
-async function openService({ config, role, backend, log }: Parts): Promise<Service> {
+async function openService({
+  config,
+  role,
+  backend,
+  store,
+  log,
+}: Parts & { readonly role: Role; readonly store: Store }): Promise<Service> {
   return createService({
-    store: backend.store,
+    store,
     // nobody watches a worker
     ...(role === 'worker' ? { bus: createLocalBus({ log }) } : await backend.openFront()),
     describeRule,
@@ -105,13 +115,17 @@ async function openService({ config, role, backend, log }: Parts): Promise<Servi
   });
 }
 
-const createHost = ({ config, backend, log, url }: Omit<Parts, 'role'> & { readonly url: () => string }): CrawlerHost =>
+type HostParts = Parts & { readonly metrics: ProcessMetrics; readonly url: () => string };
+
+const createHost = ({ config, backend, metrics, log, url }: HostParts): CrawlerHost =>
   createCrawlerHost({
     entry: new URL('./crawler-thread.ts', import.meta.url),
     prepare() {
       const { link, transferList } = backend.linkThread();
+      const counted = metrics.threadStart('crawler');
       const userAgent = `crawlgate/${readVersion()} (+${config.publicUrl ?? url()})`;
-      return { workerData: { config, userAgent, link, stopMs: STOP_LIMITS.crawler - AHEAD_MS } satisfies CrawlerThreadData, transferList };
+      const workerData: CrawlerThreadData = { config, userAgent, link, ...counted.workerData, stopMs: STOP_LIMITS.crawler - AHEAD_MS };
+      return { workerData, transferList: [...transferList, ...counted.transferList] };
     },
     onEnded: backend.loseThread,
     log,

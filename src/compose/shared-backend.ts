@@ -1,6 +1,8 @@
 import { MessageChannel } from 'node:worker_threads';
 import { createRedisBus } from '#bus/redis.ts';
 import { createRedisRequestCounter } from '#limiter/redis.ts';
+import type { Meter } from '#metrics/meter.ts';
+import { measureBus, measureRequestCounter } from '#metrics/redis.ts';
 import { REQUEST_WINDOW_MS } from '#service/limit-requests.ts';
 import { pause, systemTimers } from '#worker/timers.ts';
 import { type Backend, type BackendDeps, type SharedLink, STOP_LIMITS, type ThreadParts } from './backend.ts';
@@ -12,7 +14,7 @@ const REDIS_MS = 2_000;
 
 /** One of many processes on MongoDB and Redis. A Redis that is away does not hinder the start. */
 export async function openSharedBackend(
-  { config, log, shutdown, signal }: BackendDeps,
+  { config, log, shutdown, metrics, signal }: BackendDeps,
   urls: { readonly storeUrl: string; readonly busUrl: string },
 ): Promise<Backend> {
   const { storeUrl, busUrl } = urls;
@@ -23,7 +25,9 @@ export async function openSharedBackend(
     store,
     async openFront() {
       const bus = createRedisBus({ url: busUrl, log });
+      measureBus(metrics.meter, bus);
       const counter = config.readLimitPerMinute === 0 ? null : createRedisRequestCounter({ url: busUrl, log, windowMs: REQUEST_WINDOW_MS });
+      if (counter !== null) measureRequestCounter(metrics.meter, counter);
       shutdown.add('bus', STOP_LIMITS.bus, async () => void (await Promise.all([bus.close(), counter?.close()])));
       await inTime(Promise.all([bus.started, counter?.started]), signal);
       return { bus, ...(counter !== null && { requestCounter: counter }) };
@@ -37,11 +41,14 @@ export async function openSharedBackend(
   };
 }
 
+export type LinkOptions = Pick<BackendDeps, 'config' | 'log' | 'signal'> & { readonly meter: Meter };
+
 /** The store and the bus of a crawler thread, which waits for its store until `signal` is aborted. */
-export async function openSharedLink(link: SharedLink, { config, log, signal }: Omit<BackendDeps, 'shutdown'>): Promise<ThreadParts> {
+export async function openSharedLink(link: SharedLink, { config, log, meter, signal }: LinkOptions): Promise<ThreadParts> {
   const { storeUrl, busUrl, leasePort } = link;
   const store = await openMongo({ config, url: storeUrl, log, waitMs: Number.POSITIVE_INFINITY, signal });
   const bus = createRedisBus({ url: busUrl, log });
+  measureBus(meter, bus);
   await inTime(bus.started, signal);
   const close = (): Promise<void> => store.close().finally(() => leasePort.close());
   return { store: { ...noteLeases(store, leasePort), close }, bus };

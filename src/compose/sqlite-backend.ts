@@ -5,9 +5,14 @@ import { type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
 import { ensureDataDir } from './data-dir.ts';
 
 /** Everything in one process: a database file, its writing thread, and a bus across the threads. */
-export async function openSqliteBackend({ config, log, shutdown }: BackendDeps, path: string): Promise<Backend> {
+export async function openSqliteBackend({ config, log, shutdown, metrics }: BackendDeps, path: string): Promise<Backend> {
   ensureDataDir(config.dataDir);
-  const sqlite = await openSqliteStore({ path, threadEntry: new URL('./store-thread.ts', import.meta.url), log });
+  const sqlite = await openSqliteStore({
+    path,
+    threadEntry: new URL('./store-thread.ts', import.meta.url),
+    prepareThread: () => metrics.threadStart('store'),
+    log,
+  });
   shutdown.add('store', STOP_LIMITS.store, sqlite.store.close);
   const bus = createLocalBus({ log });
   shutdown.add('bus', STOP_LIMITS.bus, bus.close);

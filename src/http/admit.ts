@@ -8,11 +8,16 @@ import { requestsHeaders } from './rest/rate-headers.ts';
 /** The secret in the value of an Authorization header, RFC 6750 §2.1; the scheme in any case. Null when there is none. */
 export const bearerOf = (authorization: string | undefined): string | null => /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? null;
 
+/** The secret that a request shows. Throws `unauthorized` when it shows none. */
+export function secretOf({ request }: Exchange): string {
+  const secret = bearerOf(request.headers.authorization);
+  if (secret === null) throw new Refusal('unauthorized', 'Send an API key: "Authorization: Bearer <key>".');
+  return secret;
+}
+
 /** Finds out who calls, for the log too. Throws `unauthorized`. */
 export async function identify(exchange: Exchange, service: Pick<Service, 'authenticate'>): Promise<Caller> {
-  const secret = bearerOf(exchange.request.headers.authorization);
-  if (secret === null) throw new Refusal('unauthorized', 'Send an API key: "Authorization: Bearer <key>".');
-  const caller = await service.authenticate(secret);
+  const caller = await service.authenticate(secretOf(exchange));
   exchange.organizationId = caller.organizationId;
   return caller;
 }

@@ -7,6 +7,8 @@ import type { ExchangeEnv } from './exchange.ts';
 import { answerGraphiqlFile } from './graphql/graphiql.ts';
 import { GRAPHQL_PATH } from './graphql/path.ts';
 import { answerAlive, createAnswerReady, HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
+import { createAnswerMetrics, METRICS_PATH, type Scrape } from './metrics.ts';
+import type { HttpObserver } from './observe.ts';
 import { isErrorCode, problemPage } from './problem-texts.ts';
 import type { AnswerProblem } from './problems.ts';
 import { type Reply, respond } from './reply.ts';
@@ -22,13 +24,17 @@ type Deps = {
   readonly isReady: IsReady;
   readonly publicUrl: () => string;
   readonly timers: Timers;
+  /** Null: there is no `/metrics`. */
+  readonly scrape: Scrape | null;
+  readonly observer: HttpObserver;
 };
 
 /** An address that needs no key; `name` is the last part of its path. */
 type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
-export function createApp({ service, healthOnly, answerProblem, isReady, publicUrl, timers }: Deps): Hono<ExchangeEnv> {
+export function createApp(deps: Deps): Hono<ExchangeEnv> {
+  const { service, healthOnly, answerProblem, isReady, publicUrl, timers, scrape, observer } = deps;
   const health: readonly OpenRoute[] = [
     { path: HEALTH_PATH, answer: answerAlive },
     { path: READY_PATH, answer: createAnswerReady(isReady) },
@@ -41,7 +47,7 @@ export function createApp({ service, healthOnly, answerProblem, isReady, publicU
     { path: '/problems/{name}', answer: answerProblemPage },
   ];
   const open = healthOnly ? health : [...health, ...front];
-  const routes = open.map(({ path }) => ({ method: 'get', path }));
+  const routes = [...open, ...(scrape === null ? [] : [{ path: METRICS_PATH }])].map(({ path }) => ({ method: 'get', path }));
 
   const app = new Hono<ExchangeEnv>();
   for (const { path, answer } of open) {
@@ -50,7 +56,14 @@ export function createApp({ service, healthOnly, answerProblem, isReady, publicU
       return respond(await answer(c.req.param('name') ?? ''), c.env);
     });
   }
-  const refuseCall = healthOnly ? null : mountRest(app, { service, answerProblem, timers });
+  if (scrape !== null) {
+    const answerMetrics = createAnswerMetrics({ service, scrape });
+    app.get(METRICS_PATH, async (c) => {
+      c.env.route = METRICS_PATH;
+      return respond(await answerMetrics(c.env), c.env);
+    });
+  }
+  const refuseCall = healthOnly ? null : mountRest(app, { service, answerProblem, timers, observer });
   app.notFound((c) => {
     if (refuseCall !== null && (c.req.path === '/v1' || c.req.path.startsWith('/v1/'))) return refuseCall(c);
     const allow = allowedMethods(routes, c.req.path);

@@ -15,6 +15,8 @@ export type Exchange = {
   organizationId: OrganizationId | null;
   /** The request changes nothing: what GraphQL queries by POST do not show by their method. */
   isRead: boolean;
+  /** The answer goes on for as long as its client likes: how long it took says nothing. */
+  isStream: boolean;
 };
 
 /** The environment of the Hono apps: `c.env` is the exchange. */

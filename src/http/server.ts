@@ -14,6 +14,8 @@ import { createGraphql } from './graphql/graphql.ts';
 import { DEFAULT_LIMITS, type GraphqlLimits } from './graphql/limits.ts';
 import { isGraphqlTarget } from './graphql/path.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
+import type { Scrape } from './metrics.ts';
+import { countStarts, createSilentObserver, type HttpObserver } from './observe.ts';
 import { createAnswerProblem } from './problems.ts';
 
 export type HttpAddress = { readonly host: string; readonly port: number };
@@ -41,6 +43,8 @@ export type HttpServerDeps = {
   readonly healthOnly?: boolean;
   /** What differs from the defaults. */
   readonly graphqlLimits?: Partial<GraphqlLimits>;
+  /** Absent: nothing is counted, and there is no `/metrics`. */
+  readonly metrics?: { readonly observer: HttpObserver; readonly scrape: Scrape };
 };
 
 /** Bounds on how slowly and how much a client may send before it is answered 408 or 431 and cut off. */
@@ -54,7 +58,9 @@ const LIMITS = {
 };
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const { service, log, publicUrl, isReady, timers, corsOrigins, healthOnly = false, graphqlLimits } = deps;
+  const { log, publicUrl, isReady, timers, corsOrigins, healthOnly = false, graphqlLimits, metrics } = deps;
+  const observer = metrics?.observer ?? createSilentObserver();
+  const service = { ...deps.service, startCrawl: countStarts(deps.service.startCrawl, observer) };
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
@@ -65,9 +71,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     isReady: () => stopped === null && isReady(),
     publicUrl: () => baseUrl,
     timers,
+    scrape: metrics?.scrape ?? null,
+    observer,
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
-  const graphql = healthOnly ? null : createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
+  const limits = { ...DEFAULT_LIMITS, ...graphqlLimits };
+  const graphql = healthOnly ? null : createGraphql({ service, log, timers, limits, observer });
   const server = createServer({ ...LIMITS, shouldUpgradeCallback: (request) => graphql !== null && asksForWebSocket(request) }, dispatch);
   server.on('upgrade', (request, socket, head) => {
     if (graphql !== null && asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
@@ -78,7 +87,16 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   function dispatch(request: IncomingMessage, response: ServerResponse): void {
     const id = randomUUID();
     const headers = { 'X-Request-Id': id, 'X-Content-Type-Options': 'nosniff' };
-    const exchange: Exchange = { id, request, response, headers, route: null, organizationId: null, isRead: request.method === 'GET' };
+    const exchange: Exchange = {
+      id,
+      request,
+      response,
+      headers,
+      route: null,
+      organizationId: null,
+      isRead: request.method === 'GET',
+      isStream: false,
+    };
     const startedAt = performance.now();
     if (stopped !== null) response.shouldKeepAlive = false;
     response.once('close', () => {
@@ -99,7 +117,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** The route's template and not the address: what a client writes there does not get into the log. */
-  function tell({ id, request, response, route, organizationId, isRead }: Exchange, ms: number): void {
+  function tell({ id, request, response, route, organizationId, isRead, isStream }: Exchange, ms: number): void {
+    if (!isStream) observer.answered(route, request.method ?? '', response.writableFinished ? response.statusCode : null, ms);
     const line = {
       requestId: id,
       method: request.method,

@@ -6,6 +6,7 @@ import type { Timers } from '#domain/timers.ts';
 import type { RequestCounter } from '#limiter/request-counter.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
+import { type AdmitScrape, createAdmitScrape } from './admit-scrape.ts';
 import { type Authenticate, createAuthenticate } from './authenticate.ts';
 import { type CancelCrawl, createCancelCrawl } from './cancel-crawl.ts';
 import { createDeleteCrawl, type DeleteCrawl } from './delete-crawl.ts';
@@ -27,6 +28,7 @@ import { createWatchHub, type WatchHub } from './watch-crawl.ts';
 /** Every use case, as REST and GraphQL call them. */
 export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey'> & {
   readonly authenticate: Authenticate;
+  readonly admitScrape: AdmitScrape;
   readonly limitRequests: LimitRequests;
   readonly startCrawl: StartCrawl;
   readonly getStartAllowance: GetStartAllowance;
@@ -77,10 +79,12 @@ export function createService(deps: ServiceDeps): Service {
     newId = () => randomUUID() as string as CrawlId,
   } = deps;
   const { stop: stopWatching, ...watching } = createWatchHub({ store, bus, timers, log });
+  const authenticate = createAuthenticate({ store, now });
   return {
     ...watching,
     stopWatching,
-    authenticate: createAuthenticate({ store, now }),
+    authenticate,
+    admitScrape: createAdmitScrape({ authenticate, timers }),
     limitRequests: createLimitRequests({ limitPerMinute: deps.readLimitPerMinute, now, counter: deps.requestCounter }),
     startCrawl: createStartCrawl({ store, bus, newId, allowedNetworks }),
     getStartAllowance: createGetStartAllowance({ store }),

@@ -35,6 +35,13 @@ export type Grant =
   /** Nothing is free, and nobody holds an unused page. */
   | { readonly kind: 'exhausted' };
 
+/** What waits for a worker, over all organizations. */
+export type Queue = {
+  readonly waiting: number;
+  /** How long the oldest has waited since its start, in milliseconds; 0 when none waits. */
+  readonly oldestMs: number;
+};
+
 /** A page as a resuming worker needs it. */
 export type FrontierPage = Pick<DiscoveredPage, 'seq' | 'url' | 'depth' | 'redirects'> & { readonly status: PageStatus };
 
@@ -59,6 +66,8 @@ export type RunStore = {
    * that claim again and leaves the lease as it is.
    */
   claim(token: LeaseToken, leaseMs: number): Promise<Claim | null>;
+  /** The crawls that a claim could be given now; costs what a claim does. For operators. */
+  getQueue(): Promise<Queue>;
   /** Extends the lease by `leaseMs` from now. */
   heartbeat(crawlId: CrawlId, token: LeaseToken, leaseMs: number): Promise<Heartbeat | 'lost'>;
   /** Gives the crawl back, claimable at once; never counts as a loss. No-op when the lease is lost. */

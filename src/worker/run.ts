@@ -23,6 +23,8 @@ export type RunDeps = {
   readonly analyze: Analyze;
   /** Tells watchers; returns at once. Called after each change that this run has stored. */
   readonly publish: (snapshot: Snapshot) => void;
+  /** Told of each run that ends because its lease is lost. */
+  readonly onLeaseLost?: () => void;
   readonly leaseMs: number;
   readonly timers: Timers;
   readonly log: Log;
@@ -104,6 +106,7 @@ export function startRun(deps: RunDeps, claim: Claim, leasedAt: number): Run {
   async function giveBack(error: unknown): Promise<void> {
     if (signal.aborted) log.info({ reason: signal.reason.message }, 'run ended before its crawl');
     else log.warn({ err: error }, 'run ended before its crawl');
+    if (error instanceof LeaseLost || signal.reason instanceof LeaseLost) deps.onLeaseLost?.();
     await answered(async () => store.release(id, claim.token)).catch((error: unknown) => log.warn({ err: error }, 'crawl not given back'));
     lease.end();
     // not claimed again at once, while the store still recovers

@@ -91,6 +91,28 @@ describe('the lease of a running crawl', () => {
     expect(answered(await world.store.finish(id, next.token, COMPLETED, 0))).toMatchObject({ state: 'done' });
   });
 
+  it('is told of when it is lost, once, and not when the crawl is given back', async () => {
+    const world = await open();
+    const losses = arrivals<'lost'>();
+    let count = 0;
+    const onLeaseLost = () => {
+      count++;
+      losses.push('lost');
+    };
+    const worker = world.work({ settings: { ...SHORT, crawls: 1 }, onLeaseLost });
+    await world.begin(await world.tenant());
+    await world.crawls.next();
+    expect(worker.running()).toBe(1);
+    await world.ageLeases(60_000);
+    await world.store.reapLeases();
+    await claimNext(world.store);
+    await losses.next();
+    await world.begin(await world.tenant());
+    await world.crawls.next();
+    await worker.stop();
+    expect([count, worker.running()]).toEqual([1, 0]);
+  });
+
   it('tells the crawler how many leases there are on its authority', async () => {
     const world = await open();
     const { beats, wrap } = heard();

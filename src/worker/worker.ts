@@ -23,6 +23,8 @@ export type WorkerDeps = Omit<RunDeps, 'store' | 'leaseMs'> & {
 
 export type Worker = {
   start(): void;
+  /** Crawls that it runs now. */
+  running(): number;
   /**
    * Claims nothing more, lets running crawls store what they have fetched, and gives them back. Resolves at the latest after
    * `stopMs`: the lease of a run that has not ended by then expires, and another worker resumes it. Memoised.
@@ -93,6 +95,7 @@ export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worke
       listening.catch((error: unknown) => log.warn({ err: error }, 'no listening for new crawls: they are polled for'));
       loop.start();
     },
+    running: () => runs.size,
     stop: () => (stopped ??= stop()),
   };
 }

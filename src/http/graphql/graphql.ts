@@ -5,6 +5,7 @@ import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { countRequest, identify } from '../admit.ts';
 import type { Exchange } from '../exchange.ts';
+import type { HttpObserver } from '../observe.ts';
 import { startsHeaders } from '../rest/rate-headers.ts';
 import { readBounded } from '../rest/read-body.ts';
 import { createContext, type GraphqlContext } from './context.ts';
@@ -27,15 +28,21 @@ export type Graphql = {
   readonly sockets: Sockets;
 };
 
-export type GraphqlDeps = { readonly service: Service; readonly log: Log; readonly timers: Timers; readonly limits: GraphqlLimits };
+export type GraphqlDeps = {
+  readonly service: Service;
+  readonly log: Log;
+  readonly timers: Timers;
+  readonly limits: GraphqlLimits;
+  readonly observer: HttpObserver;
+};
 
-export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Graphql {
+export function createGraphql({ service, log, timers, limits, observer }: GraphqlDeps): Graphql {
   const schema = createSchema();
   const prepare = createPrepare({ schema, limits });
   const presentError = createPresentError({ log });
-  const answerPlainQuery = createAnswerPlainQuery({ schema, prepare });
-  const operations = createOperations({ service, schema, prepare, presentError });
-  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers });
+  const answerPlainQuery = createAnswerPlainQuery({ schema, prepare, observer });
+  const operations = createOperations({ service, schema, prepare, presentError, observer });
+  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers, observer });
 
   async function answerAdmitted(exchange: Exchange): Promise<void> {
     checkHost(exchange);
@@ -49,7 +56,7 @@ export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Gr
   }
 
   return {
-    sockets: createSockets({ service, operations, limits, timers, log }),
+    sockets: createSockets({ service, operations, limits, timers, log, observer }),
     async answer(exchange) {
       exchange.route = GRAPHQL_PATH;
       if (wantsPage(exchange.request)) return answerGraphiqlPage(exchange);

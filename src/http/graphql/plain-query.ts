@@ -1,6 +1,7 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
 import { type ExecutionResult, type GraphQLSchema, OperationTypeNode } from 'graphql';
 import type { Exchange } from '../exchange.ts';
+import type { HttpObserver } from '../observe.ts';
 import type { GraphqlContext } from './context.ts';
 import type { Prepare } from './prepare.ts';
 import { RESPONSE_JSON } from './refuse.ts';
@@ -12,7 +13,7 @@ import { RESPONSE_JSON } from './refuse.ts';
  */
 export type AnswerPlainQuery = (exchange: Exchange, body: string, createContext: () => GraphqlContext) => Promise<boolean>;
 
-type Deps = { readonly schema: GraphQLSchema; readonly prepare: Prepare };
+type Deps = { readonly schema: GraphQLSchema; readonly prepare: Prepare; readonly observer: Pick<HttpObserver, 'executed'> };
 
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i;
 
@@ -28,7 +29,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 type Parameters = { readonly query: string; readonly variables: Record<string, unknown>; readonly operationName: string | undefined };
 
-export function createAnswerPlainQuery({ schema, prepare }: Deps): AnswerPlainQuery {
+export function createAnswerPlainQuery({ schema, prepare, observer }: Deps): AnswerPlainQuery {
   return async (exchange, body, createContext) => {
     const { request, response, headers } = exchange;
     const { accept = '*/*', 'content-type': contentType = '' } = request.headers;
@@ -51,6 +52,7 @@ export function createAnswerPlainQuery({ schema, prepare }: Deps): AnswerPlainQu
     if (result.errors !== undefined || result.data == null) return false;
     const text = JSON.stringify(result);
     exchange.isRead = true;
+    observer.executed('query', 'ok');
     response.writeHead(200, { ...headers, 'Content-Type': `${type}; charset=utf-8`, 'Content-Length': Buffer.byteLength(text) });
     response.end(text);
     return true;

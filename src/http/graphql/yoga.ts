@@ -1,8 +1,9 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
-import { GraphQLError, type GraphQLSchema } from 'graphql';
+import { type DocumentNode, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Timers } from '#domain/timers.ts';
 import type { Exchange } from '../exchange.ts';
+import type { GraphqlType, HttpObserver } from '../observe.ts';
 import { createTakeSlot } from '../stream-slots.ts';
 import { boundStream } from './bound-stream.ts';
 import type { GraphqlContext } from './context.ts';
@@ -20,6 +21,7 @@ type Deps = {
   readonly prepare: Prepare;
   readonly presentError: PresentError;
   readonly timers: Timers;
+  readonly observer: HttpObserver;
 };
 
 const STREAMS = { what: 'GraphQL event streams', perKey: 1_000, perProcess: 10_000 };
@@ -64,8 +66,11 @@ async function readParameters<Parameters>(read: () => Parameters): Promise<Await
   }
 }
 
+const typeOf = ({ document, operationName }: { document: DocumentNode; operationName?: string | null | undefined }): GraphqlType =>
+  getOperationAST(document, operationName)?.operation ?? 'unknown';
+
 /** The rules of this service inside Yoga; the plain way (see `plain-query.ts`) applies the same ones. */
-function createPipeline({ prepare, presentError, timers }: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
+function createPipeline({ prepare, presentError, timers, observer }: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
   const takeSlot = createTakeSlot(STREAMS);
 
   /** With what Yoga takes the status of the answer from, and leaves out of it. */
@@ -85,29 +90,50 @@ function createPipeline({ prepare, presentError, timers }: Deps): Plugin<YogaCon
       if (prepared.document !== null) setParsedDocument(prepared.document);
       else
         setParseFn(() => {
+          observer.executed('unknown', 'refused');
           throw 'errors' in prepared ? prepared.errors[0] : new TypeError('unreadable without an error');
         });
     },
     onValidate({ context, setResult }) {
       const { query = '', operationName, variables } = context.params;
       const prepared = prepare(query);
-      if ('errors' in prepared) return setResult([...prepared.errors]);
+      if ('errors' in prepared) {
+        observer.executed('unknown', 'refused');
+        return setResult([...prepared.errors]);
+      }
       const operation = prepared.operationOf(operationName);
-      setResult(operation === null ? [] : [...prepared.refusalsOf(operation, variables ?? {})]);
+      const refusals = operation === null ? [] : prepared.refusalsOf(operation, variables ?? {});
+      if (operation !== null && refusals.length > 0) observer.executed(operation.operation, 'refused');
+      setResult([...refusals]);
     },
-    onExecute: ({ setExecuteFn }) => setExecuteFn(normalizedExecutor),
+    onExecute({ setExecuteFn, args }) {
+      setExecuteFn(normalizedExecutor);
+      return {
+        onExecuteDone({ result }) {
+          observer.executed(typeOf(args), !('errors' in result) || result.errors === undefined ? 'ok' : 'errors');
+        },
+      };
+    },
     onSubscribe({ setSubscribeFn, context }) {
       setSubscribeFn(normalizedExecutor);
       const { id, response, headers } = context.exchange;
-      response.once('close', takeSlot(context.caller.keyId));
+      const giveBack = takeSlot(context.caller.keyId);
+      observer.opened('graphql_sse');
+      response.once('close', () => {
+        giveBack();
+        observer.closed('graphql_sse');
+      });
+      context.exchange.isStream = true;
       boundStream(response, timers);
       headers['X-Accel-Buffering'] = 'no'; // nginx would else gather what it gets
       return {
         onSubscribeResult({ result: stream }) {
+          observer.executed('subscription', isAsyncIterable(stream) ? 'ok' : 'errors');
           // Yoga leaves it running when the client takes no stream, and when it has gone before it is asked for the first value
           if (isAsyncIterable(stream)) response.once('close', () => void stream[Symbol.asyncIterator]().return?.());
           return {
             onNext({ result, setResult }) {
+              observer.updates.graphql_sse++;
               if (result.errors !== undefined) setResult({ ...result, errors: result.errors.map((error) => present(error, id)) });
             },
           };

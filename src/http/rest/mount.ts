@@ -6,6 +6,7 @@ import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import { countRequest, identify } from '../admit.ts';
 import type { Exchange, ExchangeEnv } from '../exchange.ts';
+import type { HttpObserver } from '../observe.ts';
 import type { AnswerProblem } from '../problems.ts';
 import { type Reply, respond } from '../reply.ts';
 import { allowedMethods } from './allowed-methods.ts';
@@ -16,14 +17,19 @@ import { readJson } from './read-body.ts';
 import { createStreamUpdates } from './stream-updates.ts';
 import { readBySchema, readQuery } from './violations.ts';
 
-type Deps = { readonly service: Service; readonly answerProblem: AnswerProblem; readonly timers: Timers };
+type Deps = {
+  readonly service: Service;
+  readonly answerProblem: AnswerProblem;
+  readonly timers: Timers;
+  readonly observer: HttpObserver;
+};
 
 /** Answers what is below `/v1` and no operation. */
 export type RefuseCall = (c: Context<ExchangeEnv>) => Promise<Response>;
 
 /** Puts the operations of `/v1` into the app; the rest below it is for the refusal that this returns. */
-export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem, timers }: Deps): RefuseCall {
-  const streamUpdates = createStreamUpdates(timers);
+export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem, timers, observer }: Deps): RefuseCall {
+  const streamUpdates = createStreamUpdates(timers, observer);
   for (const operation of OPERATIONS) {
     const answer = (c: Context<ExchangeEnv>): Promise<Response> => {
       c.env.route = operation.path;

@@ -5,6 +5,7 @@ import type { Snapshot } from '#domain/snapshot.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Watch } from '#service/watch.ts';
 import type { Exchange } from '../exchange.ts';
+import type { HttpObserver } from '../observe.ts';
 import { respond } from '../reply.ts';
 import { createTakeSlot } from '../stream-slots.ts';
 import { renderCrawlUpdate } from './render.ts';
@@ -28,7 +29,7 @@ const KEEP_ALIVE_MS = 15_000;
 const STALLED_MS = 30_000;
 const LIMITS = { what: 'streams of updates', perKey: 1_000, perProcess: 10_000 };
 
-export function createStreamUpdates(timers: Timers): StreamUpdates {
+export function createStreamUpdates(timers: Timers, { updates: counts, opened, closed }: HttpObserver): StreamUpdates {
   const takeSlot = createTakeSlot(LIMITS);
   /** Watchers of one crawl get the same bytes. */
   const frames = new WeakMap<Snapshot, string>();
@@ -76,6 +77,7 @@ export function createStreamUpdates(timers: Timers): StreamUpdates {
 
     for await (const snapshot of updates) {
       while (writing !== null) await writing; // a keep-alive
+      counts.rest_sse++;
       await write(frameOf(snapshot));
     }
     response.end();
@@ -94,7 +96,12 @@ export function createStreamUpdates(timers: Timers): StreamUpdates {
       void updates.return();
       throw error;
     }
-    response.once('close', giveBack);
+    exchange.isStream = true;
+    opened('rest_sse');
+    response.once('close', () => {
+      giveBack();
+      closed('rest_sse');
+    });
     response.writeHead(200, { ...exchange.headers, ...HEADERS });
     response.flushHeaders();
     writeAll(updates, response).catch(() => {}); // a refusal, dealt with when the watch ended

@@ -82,6 +82,28 @@ export function claimTests(harness: StoreHarness): void {
     );
 
     test(
+      'is foretold by the queue: what waits, over all organizations, and for how long the oldest',
+      inWorld(harness, async ({ store, tenant, ageRecords }) => {
+        expect(await store.getQueue()).toEqual({ waiting: 0, oldestMs: 0 });
+        const [one, other] = [await tenant(), await tenant()];
+        await one.start();
+        await ageRecords(60_000);
+        for (let index = 0; index < 2; index++) await other.start();
+        const queue = await store.getQueue();
+        expect(queue.waiting).toBe(3);
+        expect(queue.oldestMs).toBeGreaterThanOrEqual(60_000);
+        expect(queue.oldestMs).toBeLessThan(120_000);
+        const first = await claimNext(store);
+        expect(await store.getQueue()).toMatchObject({ waiting: 2 });
+        expect((await store.getQueue()).oldestMs).toBeLessThan(60_000);
+        await store.release(first.snapshot.id, first.token);
+        expect(await store.getQueue()).toMatchObject({ waiting: 3 });
+        for (let index = 0; index < 3; index++) await claimNext(store);
+        expect(await store.getQueue()).toEqual({ waiting: 0, oldestMs: 0 });
+      }),
+    );
+
+    test(
       'gives ten crawls to twenty racing callers once each',
       inWorld(harness, async ({ store, tenant }) => {
         const tenants = [await tenant(), await tenant(), await tenant()];

@@ -5,12 +5,24 @@ import type { Database } from './database.ts';
 import { linkedPageOf, pageOf, WITHOUT_LINKS } from './page-records.ts';
 import type { PageWrites } from './page-writes.ts';
 
-export type RunReads = Pick<RunStore, 'readFrontier' | 'readPages' | 'readPagesBySeq' | 'getRobots'>;
+export type RunReads = Pick<RunStore, 'getQueue' | 'readFrontier' | 'readPages' | 'readPagesBySeq' | 'getRobots'>;
 
 export function createRunReads({ crawls, pages, robots }: Database, pageWrites: PageWrites): RunReads {
   const isHeld = async (id: CrawlId, token: LeaseToken): Promise<boolean> =>
     (await crawls.findOne(heldBy(id, token), { projection: { _id: 1 } })) !== null;
   return {
+    async getQueue() {
+      const leased = { $gt: ['$lease.token', null] };
+      const [queue] = await crawls
+        .aggregate<{ waiting: number; since: Date | null; now: Date }>([
+          { $match: { state: 'running' } },
+          { $group: { _id: null, waiting: { $sum: { $cond: [leased, 0, 1] } }, since: { $min: { $cond: [leased, null, '$startedAt'] } } } },
+          { $addFields: { now: '$$NOW' } },
+        ])
+        .toArray();
+      if (queue === undefined || queue.since === null) return { waiting: 0, oldestMs: 0 };
+      return { waiting: queue.waiting, oldestMs: Math.max(0, queue.now.getTime() - queue.since.getTime()) };
+    },
     async readFrontier(crawlId, token, afterSeq, limit) {
       const crawl = await crawls.findOne(heldBy(crawlId, token), { projection: afterSeq < 0 ? { pending: 1 } : { _id: 1 } });
       if (crawl === null) return 'lost';

@@ -53,6 +53,7 @@ export function assembleStore({ reads, write: submit, shut }: AssembleOptions): 
     listFindings: (...args) => read('listFindings', ...args),
     getUsage: (...args) => read('getUsage', ...args),
 
+    getQueue: (...args) => read('getQueue', ...args),
     claim: (...args) => write('claim', ...args),
     heartbeat: (...args) => write('heartbeat', ...args),
     release: (...args) => write('release', ...args),

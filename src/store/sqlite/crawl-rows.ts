@@ -75,3 +75,12 @@ export const snapshotOf = (row: SnapshotRow): Snapshot => ({
   finishedAt: row.finished_at,
   version: row.version,
 });
+
+/** Each organization that has something to claim is stepped to in the index, whatever the length of its queue. */
+export const WAITING = `with recursive waiting (id) as (
+    select min(organization_id) from crawls indexed by crawls_claimable where state = 'running' and lease_token is null
+    union all
+    select (select min(organization_id) from crawls indexed by crawls_claimable
+            where state = 'running' and lease_token is null and organization_id > waiting.id)
+    from waiting where waiting.id is not null
+  )`;

@@ -3,7 +3,7 @@ import type { EpochMs, LeaseToken } from '#domain/ids.ts';
 import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, RunStore } from '../run-store.ts';
-import { type CrawlRow, RUN, SNAPSHOT, snapshotOf } from './crawl-rows.ts';
+import { type CrawlRow, RUN, SNAPSHOT, snapshotOf, WAITING } from './crawl-rows.ts';
 import type { CrawlSteps } from './crawl-steps.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import type { Sql, Sync } from './sql.ts';
@@ -13,15 +13,8 @@ export type LeaseWrites = Sync<RunStore, 'claim' | 'heartbeat' | 'release' | 're
   expireLeases(): Snapshot[];
 };
 
-/** Each organization that has something to claim is stepped to in the index, whatever the length of its queue. */
 const NEXT_ORGANIZATION = `
-  with recursive waiting (id) as (
-    select min(organization_id) from crawls indexed by crawls_claimable where state = 'running' and lease_token is null
-    union all
-    select (select min(organization_id) from crawls indexed by crawls_claimable
-            where state = 'running' and lease_token is null and organization_id > waiting.id)
-    from waiting where waiting.id is not null
-  )
+  ${WAITING}
   select id from (
     select id,
       (select count(*) from crawls indexed by crawls_leased where lease_token is not null and organization_id = waiting.id) as leases,

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
 import type { EpochMs } from '#domain/ids.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Log } from '#telemetry.ts';
@@ -21,6 +21,8 @@ export type SqliteStoreOptions = {
   readonly path: string;
   /** The module that the store thread runs; it calls `runStoreThread` with the `path` of its workerData. */
   readonly threadEntry: URL;
+  /** Called for each store thread: what it is given beside the `path`. */
+  readonly prepareThread?: () => { readonly workerData: object; readonly transferList: readonly TransferListItem[] };
   readonly log: Log;
   /** The clock of local reads, the same as the store thread's. Default: `Date.now`. */
   readonly now?: () => EpochMs;
@@ -43,7 +45,7 @@ export type SqliteStore = {
  * Opens the store for a server: locks its directory, starts the store thread, and expires every lease, whose holders ended with the
  * process before. Throws `DataInUse`, or an `Error` when the database cannot be opened or was written by a newer version.
  */
-export async function openSqliteStore({ path, threadEntry, log, now = Date.now }: SqliteStoreOptions): Promise<SqliteStore> {
+export async function openSqliteStore({ path, threadEntry, prepareThread, log, now = Date.now }: SqliteStoreOptions): Promise<SqliteStore> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unlock = lockData(path);
   const writer = createRemoteWriter();
@@ -67,7 +69,8 @@ export async function openSqliteStore({ path, threadEntry, log, now = Date.now }
 
   /** Resolves when the thread takes writes; rejects when it ends before. */
   function start(): Promise<void> {
-    const started = new Worker(threadEntry, { workerData: { path }, name: 'store' });
+    const { workerData = {}, transferList = [] } = prepareThread?.() ?? {};
+    const started = new Worker(threadEntry, { workerData: { path, ...workerData }, transferList: [...transferList], name: 'store' });
     newest = started;
     started.on('error', (error) => log.error({ err: error }, 'the store thread failed'));
     return new Promise((resolve, reject) => {

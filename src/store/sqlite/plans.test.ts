@@ -59,6 +59,7 @@ function exerciseAll(sql: Sql): string[] {
   start();
   const { id, token } = claim();
   writes.heartbeat(id, token, 60_000);
+  reads.getQueue();
   writes.grantQuota(id, token, thisMonth(), 10);
   writes.commitPages(id, token, batchOf(1, { discovered: [discovered(0), discovered(1)], results: [fetched(0)] }));
   writes.beginAnalysis(id, token, { endReason: 'completed', error: null });

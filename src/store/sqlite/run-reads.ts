@@ -1,16 +1,28 @@
 import type { EpochMs } from '#domain/ids.ts';
 import type { RunStore, StoredRobots } from '../run-store.ts';
+import { WAITING } from './crawl-rows.ts';
 import { type FrontierRow, type LinkedPageRow, linkedPageOf, PAGE, type PageRow, pageOf } from './page-rows.ts';
 import type { Sql, Sync } from './sql.ts';
 
 type RobotsRow = { status: number | null; body: string | null; error: string | null; fetched_at: number; expires_at: number };
 
-export type RunReads = Sync<RunStore, 'readFrontier' | 'readPages' | 'readPagesBySeq' | 'getRobots'>;
+const CLAIMABLE = `from crawls indexed by crawls_claimable where state = 'running' and lease_token is null and organization_id = waiting.id`;
+const QUEUE = `
+  ${WAITING}
+  select total(waiting) as waiting, min(since) as since from (
+    select (select count(*) ${CLAIMABLE}) as waiting, (select min(started_at) ${CLAIMABLE}) as since from waiting where id is not null
+  )`;
+
+export type RunReads = Sync<RunStore, 'getQueue' | 'readFrontier' | 'readPages' | 'readPagesBySeq' | 'getRobots'>;
 
 export function createRunReads(sql: Sql, now: () => EpochMs): RunReads {
   const leased = (id: string, token: string): number | undefined =>
     sql.get<{ n: number }>(`select n from crawls where id = ? and lease_token = ? and state = 'running'`, id, token)?.n;
   return {
+    getQueue() {
+      const row = sql.get<{ waiting: number; since: number | null }>(QUEUE);
+      return { waiting: row?.waiting ?? 0, oldestMs: row?.since == null ? 0 : Math.max(0, now() - row.since) };
+    },
     readFrontier(crawlId, token, afterSeq, limit) {
       const n = leased(crawlId, token);
       if (n === undefined) return 'lost';

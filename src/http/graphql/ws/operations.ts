@@ -1,9 +1,10 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import type { SubscribePayload } from 'graphql-ws';
 import type { Caller } from '#domain/account.ts';
 import { requestsExceeded } from '#service/limit-requests.ts';
 import type { Service } from '#service/service.ts';
+import type { HttpObserver } from '../../observe.ts';
 import { createContext } from '../context.ts';
 import type { Prepare } from '../prepare.ts';
 import type { PresentError } from '../present-error.ts';
@@ -44,9 +45,10 @@ type Deps = {
   readonly schema: GraphQLSchema;
   readonly prepare: Prepare;
   readonly presentError: PresentError;
+  readonly observer: HttpObserver;
 };
 
-export function createOperations({ service, schema, prepare, presentError }: Deps): Operations {
+export function createOperations({ service, schema, prepare, presentError, observer }: Deps): Operations {
   /** By what decides over an answer: rights, document, variables. */
   const channels = new Map<string, Channel>();
 
@@ -90,16 +92,21 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
   return {
     prepare(id, { query, operationName, variables }, sender) {
       const prepared = prepare(query);
+      const operationNode = 'errors' in prepared ? null : prepared.operationOf(operationName ?? undefined);
+      if (operationNode === null) observer.executed('unknown', 'refused');
       if ('errors' in prepared) return prepared.errors;
-      const operationNode = prepared.operationOf(operationName ?? undefined);
       if (operationNode === null) return [new GraphQLError('The document has no such operation, or more than one and no name is given.')];
       const variableValues = variables ?? {};
       const refusals = prepared.refusalsOf(operationNode, variableValues);
-      if (refusals.length > 0) return refusals;
+      if (refusals.length > 0) {
+        observer.executed(operationNode.operation, 'refused');
+        return refusals;
+      }
       return { schema, document: prepared.document, operationName: operationName ?? null, variableValues, id, query, sender };
     },
 
     execute(operation) {
+      const type = getOperationAST(operation.document, operation.operationName)?.operation ?? 'unknown';
       async function answer(): Promise<ExecutionResult> {
         await count(operation.sender.caller);
         const result = await run(operation);
@@ -107,7 +114,12 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
         if (result.data === undefined) throw new NotExecuted(result.errors ?? []);
         return presented(result, operation.sender.requestId);
       }
-      return singleResult(answer());
+      const answered = answer();
+      answered.then(
+        ({ errors }) => observer.executed(type, errors === undefined ? 'ok' : 'errors'),
+        () => observer.executed(type, 'errors'),
+      );
+      return singleResult(answered);
     },
 
     subscribe(operation) {
@@ -115,10 +127,16 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
       const { keyId, secretHash, scopes } = sender.caller;
       const key = JSON.stringify([keyId, secretHash, scopes, query, operationName, variableValues]);
       const running = channels.get(key);
+      const channel = running ?? open(key, operation);
+      channel.ready.then(
+        () => observer.executed('subscription', 'ok'),
+        () => observer.executed('subscription', 'errors'),
+      );
       return createSubscriber({
         peer: sender.peer,
         id,
-        channel: running ?? open(key, operation),
+        channel,
+        observer,
         readCrawl: (crawlId) => service.getCrawl(crawlId, sender.caller),
         isFirst: running === undefined,
       });

@@ -10,6 +10,7 @@ import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
 import { bearerOf } from '../../admit.ts';
+import type { HttpObserver } from '../../observe.ts';
 import { createTakeSlot } from '../../stream-slots.ts';
 import type { GraphqlLimits } from '../limits.ts';
 import type { Operations, PreparedOperation } from './operations.ts';
@@ -29,6 +30,7 @@ type Deps = {
   readonly limits: GraphqlLimits;
   readonly timers: Timers;
   readonly log: Log;
+  readonly observer: Pick<HttpObserver, 'opened' | 'closed'>;
 };
 
 /** A socket as graphql-ws carries it along. */
@@ -44,7 +46,7 @@ const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
 const TRY_AGAIN_LATER = 1013;
 
-export function createSockets({ service, operations, limits, timers, log }: Deps): Sockets {
+export function createSockets({ service, operations, limits, timers, log, observer }: Deps): Sockets {
   const takeSlot = createTakeSlot({ what: 'WebSockets', perKey: limits.maxSocketsPerKey, perProcess: limits.maxSockets });
   const sessions = new Set<Session>();
   let stopped: Promise<void> | null = null;
@@ -100,6 +102,7 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
     const session: Session = { id: randomUUID(), peer: createPeer(socket, connection, timers.now, TIMES), caller: null, giveBack() {} };
     const { peer } = session;
     sessions.add(session);
+    observer.opened('websocket');
     stopChecking ??= timers.after(CHECK_MS, check);
     const closed = server.opened(
       {
@@ -112,6 +115,7 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
     );
     socket.once('close', (code, reason) => {
       sessions.delete(session);
+      observer.closed('websocket');
       session.giveBack();
       log.debug({ requestId: session.id, organizationId: session.caller?.organizationId, code }, 'WebSocket closed');
       void closed(code, String(reason));

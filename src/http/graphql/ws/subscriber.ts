@@ -1,5 +1,6 @@
 import type { CrawlId } from '#domain/ids.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
+import type { HttpObserver } from '../../observe.ts';
 import type { Channel, Frame } from './channel.ts';
 import type { Peer } from './peer.ts';
 
@@ -15,6 +16,7 @@ type Deps = {
   readonly readCrawl: (id: CrawlId) => Promise<Snapshot>;
   /** This one started the channel's execution. */
   readonly isFirst: boolean;
+  readonly observer: Pick<HttpObserver, 'opened' | 'closed' | 'updates'>;
 };
 
 /** More crawls than this waiting for one slow client, and it is told to subscribe again. */
@@ -26,7 +28,8 @@ const DONE: IteratorReturnResult<undefined> = { value: undefined, done: true };
  * Puts a channel's frames on a socket. Latest wins: while a frame is not with the system none is queued behind it, and of each crawl at
  * most one, the latest, waits. The first `next` settles when the operation ends.
  */
-export function createSubscriber({ peer, id, channel, readCrawl, isFirst }: Deps): Operation {
+export function createSubscriber({ peer, id, channel, readCrawl, isFirst, observer }: Deps): Operation {
+  const { updates: counts } = observer;
   const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
   /** Versions below this are older than what the client may have seen. */
   let least = isFirst ? 0 : Number.POSITIVE_INFINITY;
@@ -36,6 +39,7 @@ export function createSubscriber({ peer, id, channel, readCrawl, isFirst }: Deps
   let waiting: Map<CrawlId | null, Frame> | null = null;
   let ended: { readonly error: unknown } | null = null;
   const over = Promise.withResolvers<IteratorReturnResult<undefined>>();
+  observer.opened('subscription');
   const leave = channel.join({ onFrame, onEnd });
 
   function onFrame(frame: Frame): void {
@@ -46,12 +50,14 @@ export function createSubscriber({ peer, id, channel, readCrawl, isFirst }: Deps
 
   function wait(frame: Frame): void {
     waiting ??= new Map();
+    if (waiting.has(frame.crawlId)) counts.skipped++;
     waiting.set(frame.crawlId, frame);
     if (waiting.size > MOST_WAITING) peer.socket.terminate();
   }
 
   function send({ version, text }: Frame): void {
     sent = version;
+    counts.subscription++;
     isBusy = !peer.send(head + text, flushed);
   }
 
@@ -73,6 +79,7 @@ export function createSubscriber({ peer, id, channel, readCrawl, isFirst }: Deps
   }
 
   function finish(error: unknown): void {
+    if (!isOver) observer.closed('subscription');
     isOver = true;
     leave();
     if (error === null) over.resolve(DONE);
