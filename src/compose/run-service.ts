@@ -15,6 +15,7 @@ import { ensureDataDir } from './data-dir.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { createShutdown } from './shutdown.ts';
 import { readVersion } from './version.ts';
+import { freeYoungGenerations } from './young-generation.ts';
 
 export type RunningService = {
   /** The address that is listened on, `http://HOST:PORT`. */
@@ -46,6 +47,7 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
   const shutdown = createShutdown(log, cut);
   try {
     ensureDataDir(config.dataDir);
+    freeYoungGenerations();
     const sqlite = await openSqliteStore({ path: config.storePath, threadEntry: new URL('./store-thread.ts', import.meta.url), log });
     const { store } = sqlite;
     shutdown.add('store', STOP_LIMITS.store, store.close);
