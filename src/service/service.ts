@@ -25,7 +25,7 @@ import { createStartCrawl, type StartCrawl } from './start-crawl.ts';
 import { createWatchHub, type WatchHub } from './watch-crawl.ts';
 
 /** Every use case, as REST and GraphQL call them. */
-export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey'> & {
+export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey' | 'confirmKey'> & {
   readonly authenticate: Authenticate;
   readonly limitRequests: LimitRequests;
   readonly startCrawl: StartCrawl;

@@ -34,8 +34,8 @@ export function createGraphql({ service, log, timers, limits }: GraphqlDeps): Gr
   const prepare = createPrepare({ schema, limits });
   const presentError = createPresentError({ log });
   const answerPlainQuery = createAnswerPlainQuery({ schema, prepare });
-  const operations = createOperations({ service, schema, prepare, presentError });
-  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers });
+  const operations = createOperations({ service, schema, prepare, presentError, limits });
+  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers, limits });
 
   async function answerAdmitted(exchange: Exchange): Promise<void> {
     checkHost(exchange);

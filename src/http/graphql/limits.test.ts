@@ -22,6 +22,12 @@ describe.each(WAYS)('limits, the %s way', (way) => {
       'The operation has 52 aliases; at most 50 are allowed.',
     ],
     [
+      'aliases inside introspection',
+      `{ __schema { types { fields { ${aliases(51)} } } } }`,
+      {},
+      'The operation has 51 aliases; at most 50 are allowed.',
+    ],
+    [
       'cost',
       '{ a: crawls(first: 200) { ...Page } b: crawls(last: 200) { ...Page } c: crawls(first: 200) { ...Page } d: crawls(first: 200) { ...Page } } fragment Page on CrawlConnection { edges { node { site { id } } } }',
       {},

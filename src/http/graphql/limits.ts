@@ -14,6 +14,15 @@ export type GraphqlLimits = {
   readonly maxSocketsPerKey: number;
   /** Operations under way at once on one socket. */
   readonly maxOperationsPerSocket: number;
+  /**
+   * Different subscriptions under way on WebSockets, of this process and of one API key, in characters: query, variables, and 1,000 for
+   * each. Those that are the same are one.
+   */
+  readonly maxSubscriptionSize: number;
+  readonly maxSubscriptionSizePerKey: number;
+  /** Subscriptions by server-sent events, of this process and of one API key. */
+  readonly maxStreams: number;
+  readonly maxStreamsPerKey: number;
 };
 
 export const DEFAULT_LIMITS: GraphqlLimits = {
@@ -26,4 +35,8 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
   maxSockets: 20_000,
   maxSocketsPerKey: 5_000,
   maxOperationsPerSocket: 100,
+  maxSubscriptionSize: 50_000_000,
+  maxSubscriptionSizePerKey: 10_000_000,
+  maxStreams: 10_000,
+  maxStreamsPerKey: 1_000,
 };

@@ -6,6 +6,7 @@ import type { Exchange } from '../exchange.ts';
 import { createTakeSlot } from '../stream-slots.ts';
 import { boundStream } from './bound-stream.ts';
 import type { GraphqlContext } from './context.ts';
+import type { GraphqlLimits } from './limits.ts';
 import type { Prepare } from './prepare.ts';
 import type { PresentError } from './present-error.ts';
 
@@ -20,9 +21,8 @@ type Deps = {
   readonly prepare: Prepare;
   readonly presentError: PresentError;
   readonly timers: Timers;
+  readonly limits: Pick<GraphqlLimits, 'maxStreams' | 'maxStreamsPerKey'>;
 };
-
-const STREAMS = { what: 'GraphQL event streams', perKey: 1_000, perProcess: 10_000 };
 
 export function createAnswerByYoga(deps: Deps): AnswerByYoga {
   const yoga = createYoga<YogaContext>({
@@ -65,8 +65,8 @@ async function readParameters<Parameters>(read: () => Parameters): Promise<Await
 }
 
 /** The rules of this service inside Yoga; the plain way (see `plain-query.ts`) applies the same ones. */
-function createPipeline({ prepare, presentError, timers }: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
-  const takeSlot = createTakeSlot(STREAMS);
+function createPipeline({ prepare, presentError, timers, limits }: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
+  const takeSlot = createTakeSlot({ what: 'GraphQL event streams', perKey: limits.maxStreamsPerKey, perProcess: limits.maxStreams });
 
   /** With what Yoga takes the status of the answer from, and leaves out of it. */
   function present(error: unknown, requestId: string): GraphQLError {

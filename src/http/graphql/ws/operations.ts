@@ -1,10 +1,12 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, type OperationDefinitionNode } from 'graphql';
 import type { SubscribePayload } from 'graphql-ws';
 import type { Caller } from '#domain/account.ts';
 import { requestsExceeded } from '#service/limit-requests.ts';
 import type { Service } from '#service/service.ts';
+import { createTakeSlot } from '../../stream-slots.ts';
 import { createContext } from '../context.ts';
+import type { GraphqlLimits } from '../limits.ts';
 import type { Prepare } from '../prepare.ts';
 import type { PresentError } from '../present-error.ts';
 import { type Channel, createChannel, type WatchService } from './channel.ts';
@@ -39,16 +41,36 @@ class NotExecuted extends Error {
   }
 }
 
+/** What a channel takes beside its text, in characters. */
+const CHANNEL_SIZE = 1_000;
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Only the variables that the operation declares: others decide nothing, and would be kept for as long as it runs. */
+const declared = ({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): Record<string, unknown> =>
+  Object.fromEntries(
+    variableDefinitions
+      .map(({ variable }) => variable.name.value)
+      .filter((name) => Object.hasOwn(variables, name))
+      .map((name) => [name, variables[name]]),
+  );
+
 type Deps = {
   readonly service: Service;
   readonly schema: GraphQLSchema;
   readonly prepare: Prepare;
   readonly presentError: PresentError;
+  readonly limits: Pick<GraphqlLimits, 'maxSubscriptionSize' | 'maxSubscriptionSizePerKey'>;
 };
 
-export function createOperations({ service, schema, prepare, presentError }: Deps): Operations {
+export function createOperations({ service, schema, prepare, presentError, limits }: Deps): Operations {
   /** By what decides over an answer: rights, document, variables. */
   const channels = new Map<string, Channel>();
+  const takeRoom = createTakeSlot({
+    what: 'characters of different subscriptions',
+    perKey: limits.maxSubscriptionSizePerKey,
+    perProcess: limits.maxSubscriptionSize,
+  });
 
   async function run(
     operation: PreparedOperation,
@@ -59,10 +81,14 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
     return (await normalizedExecutor({ ...operation, contextValue })) as ExecutionResult | AsyncIterable<ExecutionResult>;
   }
 
-  /** As REST counts a request. Whoever joins an execution that runs asks nothing of the store that counts. */
-  async function count({ keyId }: Caller): Promise<void> {
-    const allowance = await service.limitRequests(keyId);
+  /**
+   * As REST counts a request and looks the key up. Whoever joins an execution that runs is not counted, since it asks nothing of the
+   * store that costs, but its key is looked up too: one that was revoked a moment ago gets no frame that was made for it before.
+   */
+  async function admit(caller: Caller): Promise<void> {
+    const allowance = await service.limitRequests(caller.keyId);
     if (allowance !== null && !allowance.admitted) throw requestsExceeded(allowance);
+    await service.confirmKey(caller);
   }
 
   const presented = (result: ExecutionResult, requestId: string): ExecutionResult =>
@@ -70,16 +96,18 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
 
   function open(key: string, operation: PreparedOperation): Channel {
     const { caller, requestId } = operation.sender;
+    const giveBack = takeRoom(caller.keyId, key.length + CHANNEL_SIZE);
     const channel: Channel = createChannel({
       service,
       async execute(watching) {
-        await count(caller);
+        await admit(caller);
         const results = await run(operation, watching);
         if (Symbol.asyncIterator in results) return results;
         throw new NotExecuted(results.errors ?? []);
       },
       present: (result) => presented(result, requestId),
       onEmpty() {
+        giveBack();
         if (channels.get(key) === channel) channels.delete(key);
       },
     });
@@ -93,7 +121,7 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
       if ('errors' in prepared) return prepared.errors;
       const operationNode = prepared.operationOf(operationName ?? undefined);
       if (operationNode === null) return [new GraphQLError('The document has no such operation, or more than one and no name is given.')];
-      const variableValues = variables ?? {};
+      const variableValues = declared(operationNode, variables ?? {});
       const refusals = prepared.refusalsOf(operationNode, variableValues);
       if (refusals.length > 0) return refusals;
       return { schema, document: prepared.document, operationName: operationName ?? null, variableValues, id, query, sender };
@@ -101,7 +129,7 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
 
     execute(operation) {
       async function answer(): Promise<ExecutionResult> {
-        await count(operation.sender.caller);
+        await admit(operation.sender.caller);
         const result = await run(operation);
         if (Symbol.asyncIterator in result) throw new TypeError('a query or mutation gave a stream');
         if (result.data === undefined) throw new NotExecuted(result.errors ?? []);
@@ -115,10 +143,17 @@ export function createOperations({ service, schema, prepare, presentError }: Dep
       const { keyId, secretHash, scopes } = sender.caller;
       const key = JSON.stringify([keyId, secretHash, scopes, query, operationName, variableValues]);
       const running = channels.get(key);
+      let channel: Channel;
+      try {
+        channel = running ?? open(key, operation);
+      } catch (error) {
+        return singleResult(Promise.reject(error));
+      }
       return createSubscriber({
         peer: sender.peer,
         id,
-        channel: running ?? open(key, operation),
+        channel,
+        confirm: () => service.confirmKey(sender.caller),
         readCrawl: (crawlId) => service.getCrawl(crawlId, sender.caller),
         isFirst: running === undefined,
       });

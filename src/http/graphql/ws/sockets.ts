@@ -32,16 +32,30 @@ type Deps = {
 };
 
 /** A socket as graphql-ws carries it along. */
-type Session = { readonly id: string; readonly peer: Peer; caller: Caller | null; giveBack: () => void };
+type Session = {
+  readonly id: string;
+  readonly peer: Peer;
+  caller: Caller | null;
+  giveBack: () => void;
+  /** The length of the message that is being dealt with, in bytes. */
+  messageBytes: number;
+};
 type Params = { readonly [name: string]: unknown };
 
+/** Nobody knows when an operation ends: the wait that is proposed, in milliseconds. */
+const RETRY_MS = 1_000;
 const TIMES = { keepAliveMs: 30_000, stalledMs: 30_000 };
 /** How often sockets are looked after, in milliseconds. */
 const CHECK_MS = 5_000;
+/** A peer has so long to answer the close, in milliseconds. */
+const CLOSE_MS = 5_000;
+/** An operation that is too long is refused by itself, if its message is at most so many times the limit; a longer one closes the socket. */
+const READ_BEYOND = 8;
 /** RFC 6455 §7.4.1 and its registry. */
 const NORMAL = 1000;
 const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
+const MESSAGE_TOO_BIG = 1009;
 const TRY_AGAIN_LATER = 1013;
 
 export function createSockets({ service, operations, limits, timers, log }: Deps): Sockets {
@@ -54,7 +68,8 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false, // it costs five times the memory
-    maxPayload: limits.maxBodyBytes,
+    maxPayload: limits.maxBodyBytes * READ_BEYOND,
+    ...{ closeTimeout: CLOSE_MS }, // not known to its types yet
     allowSynchronousEvents: false, // else graphql-ws loses track of an id that is completed and used again in one segment
     handleProtocols: (protocols) => handleProtocols(protocols),
   });
@@ -62,8 +77,9 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
   const server = makeServer<Params, Session>({
     onConnect: ({ connectionParams, extra }) => admit(connectionParams, extra),
     onSubscribe({ extra, subscriptions }, id, payload) {
+      if (extra.messageBytes > limits.maxBodyBytes) return [refused(tooLong(extra.messageBytes, limits.maxBodyBytes))];
       const count = Object.keys(subscriptions).length;
-      if (extra.caller === null || count > limits.maxOperationsPerSocket) return [tooMany(count, limits.maxOperationsPerSocket)];
+      if (extra.caller === null || count > limits.maxOperationsPerSocket) return [refused(tooMany(count, limits.maxOperationsPerSocket))];
       return operations.prepare(id, payload, { caller: extra.caller, peer: extra.peer, requestId: extra.id });
     },
     execute: (operation) => operations.execute(operation as PreparedOperation),
@@ -97,8 +113,8 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
   }
 
   function open(socket: WebSocket, connection: Socket): void {
-    const session: Session = { id: randomUUID(), peer: createPeer(socket, connection, timers.now, TIMES), caller: null, giveBack() {} };
-    const { peer } = session;
+    const peer = createPeer(socket, connection, timers.now, TIMES);
+    const session: Session = { id: randomUUID(), peer, caller: null, giveBack() {}, messageBytes: 0 };
     sessions.add(session);
     stopChecking ??= timers.after(CHECK_MS, check);
     const closed = server.opened(
@@ -106,7 +122,7 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
         protocol: socket.protocol,
         send: (text) => new Promise((resolve) => void (peer.send(text, resolve) && resolve())),
         close: (code = NORMAL, reason = '') => peer.close(code, reason),
-        onMessage: (receive) => socket.on('message', (data, isBinary) => void onMessage(session, receive, String(data), isBinary)),
+        onMessage: (receive) => socket.on('message', (data, isBinary) => void onMessage(session, receive, data as Buffer, isBinary)),
       },
       session,
     );
@@ -118,14 +134,14 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
     });
   }
 
-  async function onMessage(
-    { id, peer }: Session,
-    receive: (text: string) => Promise<void>,
-    text: string,
-    isBinary: boolean,
-  ): Promise<void> {
+  async function onMessage(session: Session, receive: (text: string) => Promise<void>, data: Buffer, isBinary: boolean): Promise<void> {
+    const { id, peer } = session;
     if (peer.socket.readyState !== peer.socket.OPEN) return; // what comes after the close is not begun
     if (isBinary) return peer.close(UNSUPPORTED_DATA, 'Send text.');
+    const text = data.toString();
+    if (data.length > limits.maxBodyBytes && !isSubscribe(text))
+      return peer.close(MESSAGE_TOO_BIG, tooLong(data.length, limits.maxBodyBytes).message);
+    session.messageBytes = data.length; // what asks for it is called within this turn
     try {
       await receive(text);
     } catch (error) {
@@ -155,7 +171,8 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
 
   return {
     accept(request, connection, head) {
-      if (stopped !== null || sessions.size >= limits.maxSockets) return refuseUpgrade(connection);
+      if (stopped !== null) return refuseUpgrade(connection, 'This server is stopping: connect again.');
+      if (sessions.size >= limits.maxSockets) return refuseUpgrade(connection, `This server has its ${limits.maxSockets} WebSockets open.`);
       webSockets.handleUpgrade(request, connection, head, (socket) => open(socket, connection));
     },
     stop: (deadlineMs) => (stopped ??= stop(deadlineMs)),
@@ -171,10 +188,24 @@ function secretOf(params: Params = {}): string | null {
 /** graphql-ws wraps what an iterator was rejected with. */
 const thrown = (error: GraphQLError): unknown => (error.cause instanceof GraphQLError ? error : (error.cause ?? error));
 
-const tooMany = (count: number, most: number): GraphQLError =>
-  new GraphQLError(`The socket has ${count} operations under way; at most ${most} are allowed.`);
+const refused = (originalError: Refusal): GraphQLError => new GraphQLError(originalError.message, { originalError });
 
-function refuseUpgrade(socket: Socket): void {
+const tooMany = (count: number, most: number): Refusal =>
+  new Refusal('rate_limited', `The socket has ${count} operations under way; at most ${most} are allowed.`, { retryAfterMs: RETRY_MS });
+
+const tooLong = (bytes: number, most: number): Refusal =>
+  new Refusal('payload_too_large', `The message is ${bytes} bytes long; at most ${most} are allowed.`);
+
+function isSubscribe(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { type?: unknown } | null)?.type === 'subscribe';
+  } catch {
+    return false;
+  }
+}
+
+function refuseUpgrade(socket: Socket, why: string): void {
   socket.on('error', () => {});
-  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n');
+  const head = `Connection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(why)}\r\nRetry-After: 5`;
+  socket.end(`HTTP/1.1 503 Service Unavailable\r\n${head}\r\n\r\n${why}`);
 }

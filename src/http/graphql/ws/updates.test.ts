@@ -54,7 +54,9 @@ describe('crawlUpdated(id) over WebSocket', () => {
         const crawl = await run(graphql);
         const clients = await Promise.all(Array.from({ length: 20 }, () => connected(graphql.port, graphql.tenant.secret)));
         const withSite = 'subscription ($id: ID) { crawlUpdated(id: $id) { version site { id } } }';
-        const operations = clients.map((client, at) => client.subscribe(withSite, { id }, `an id that nobody else has: ${at}`));
+        const operations = clients.map((client, at) =>
+          client.subscribe(withSite, { id, undeclared: at }, `an id that nobody else has: ${at}`),
+        );
         await Promise.all(clients.map((client, at) => client.values(operations[at] ?? '', 1)));
         counts.clear();
         const { version } = await crawl.commit();
