@@ -14,6 +14,12 @@ describe.each(WAYS)('limits, the %s way', (way) => {
       {},
       'The document has 30008 tokens; at most 2000 are allowed.',
     ],
+    [
+      'fields of one name, which validation compares each with each',
+      `{ ${'crawls { edges { node { id } } } '.repeat(180)} }`,
+      {},
+      'The document has 180 fields called crawls; at most 50 are allowed.',
+    ],
     ['aliases', `{ ${aliases(51)} }`, {}, 'The operation has 51 aliases; at most 50 are allowed.'],
     [
       'aliases by fragments',

@@ -3,6 +3,8 @@ export type GraphqlLimits = {
   /** Of a request's body and of a WebSocket message, in bytes. */
   readonly maxBodyBytes: number;
   readonly maxTokens: number;
+  /** Fields of one name in a document: validation compares each with each. */
+  readonly maxRepeats: number;
   /** Levels of fields, introspection left out (it has its own bound in the specified rules). */
   readonly maxDepth: number;
   readonly maxAliases: number;
@@ -28,6 +30,7 @@ export type GraphqlLimits = {
 export const DEFAULT_LIMITS: GraphqlLimits = {
   maxBodyBytes: 100 * 1024,
   maxTokens: 2_000,
+  maxRepeats: 50,
   maxDepth: 10,
   maxAliases: 50,
   maxCost: 2_000,

@@ -215,7 +215,7 @@ describe('crawls', () => {
     const { wrapStore, counts } = countingStore();
     await withGraphql(
       async (graphql) => {
-        for (let at = 0; at < 12; at++) await startSome(graphql, 1, { url: `https://site-${at % 5}.example/` });
+        for (let at = 0; at < 50; at += 10) await startSome(graphql, 10, { url: `https://site-${at}.example/` });
         const readsOf = async (first: number): Promise<Record<string, number>> => {
           counts.clear();
           const { crawls } = await graphql.data(
@@ -229,7 +229,7 @@ describe('crawls', () => {
         };
         const reads = { listCrawls: 1, countCrawls: 1, getSites: 1, getQueuePositions: 1 };
         expect(await readsOf(2)).toEqual(reads);
-        expect(await readsOf(12)).toEqual(reads);
+        expect(await readsOf(50)).toEqual(reads);
       },
       { wrapStore },
     );
@@ -286,5 +286,8 @@ describe('sites', () => {
       for (const wanted of [randomUUID(), 'nonsense']) expect(await graphql.data(SITE, { id: wanted })).toEqual({ site: null });
       const { secret } = await graphql.newTenant();
       expect(await graphql.data(SITE, { id }, { secret })).toEqual({ site: null });
+      const { endCursor: after } = sites.pageInfo;
+      expect((await graphql.errors(SITES, { after }, { secret }))[0].extensions.code).toBe('invalid_cursor');
+      expect((await graphql.errors(PAGE, { after }))[0].extensions.code).toBe('invalid_cursor');
     }));
 });
