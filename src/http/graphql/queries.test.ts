@@ -56,11 +56,14 @@ describe('viewer', () => {
     }));
 
   it('needs no scope, its quota does', () =>
-    withGraphql(async ({ newTenant, data, errors }) => {
+    withGraphql(async ({ newTenant, data, errors, send }) => {
       const { secret } = await newTenant({ scopes: ['metrics'] });
       expect((await data('{ viewer { apiKey { scopes } } }', {}, { secret })).viewer.apiKey.scopes).toEqual(['metrics']);
       const [error] = await errors('{ viewer { organization { quota { used } } } }', {}, { secret });
       expect(error).toMatchObject({ path: ['viewer', 'organization', 'quota'], extensions: { code: 'insufficient_scope' } });
+      const beside = '{ viewer { apiKey { name } organization { quota { used } } } }';
+      const { json } = await send(beside, {}, { secret });
+      expect(json.data).toEqual({ viewer: { apiKey: { name: 'test' }, organization: { quota: null } } });
     }));
 });
 
@@ -234,6 +237,24 @@ describe('crawls', () => {
       { wrapStore },
     );
   });
+
+  it('lose only what cannot be read, and not the list', () =>
+    withGraphql(
+      async (graphql) => {
+        const ids = await startSome(graphql, 3);
+        const { json } = await graphql.send('{ crawls { totalCount edges { node { id site { id } } } } }');
+        expect(json.data.crawls).toEqual({ totalCount: null, edges: ids.map((id) => ({ node: { id, site: null } })) });
+        const { path, extensions } = json.errors.find((error: { path: unknown[] }) => error.path.includes('site'));
+        expect([path, extensions.code]).toEqual([['crawls', 'edges', 0, 'node', 'site'], 'internal_error']);
+      },
+      {
+        wrapStore: (store) => ({
+          ...store,
+          getSites: () => Promise.reject(new Error('gone')),
+          countCrawls: () => Promise.reject(new Error('gone')),
+        }),
+      },
+    ));
 
   it.each([
     [{ first: 1, last: 1 }, 'invalid_request', 'last'],
