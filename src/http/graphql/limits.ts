@@ -16,6 +16,8 @@ export type GraphqlLimits = {
   readonly maxSocketsPerKey: number;
   /** Operations under way at once on one socket. */
   readonly maxOperationsPerSocket: number;
+  /** Of the document of a subscription on a WebSocket, which is kept for as long as it runs, in characters. */
+  readonly maxSubscriptionLength: number;
   /**
    * Different subscriptions under way on WebSockets, of this process and of one API key, in characters: query, variables, and 1,000 for
    * each. Those that are the same are one.
@@ -38,6 +40,7 @@ export const DEFAULT_LIMITS: GraphqlLimits = {
   maxSockets: 20_000,
   maxSocketsPerKey: 5_000,
   maxOperationsPerSocket: 100,
+  maxSubscriptionLength: 10_000,
   maxSubscriptionSize: 50_000_000,
   maxSubscriptionSizePerKey: 10_000_000,
   maxStreams: 10_000,

@@ -1,5 +1,12 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, type OperationDefinitionNode } from 'graphql';
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
 import type { SubscribePayload } from 'graphql-ws';
 import type { Caller } from '#domain/account.ts';
 import { requestsExceeded } from '#service/limit-requests.ts';
@@ -60,7 +67,7 @@ type Deps = {
   readonly schema: GraphQLSchema;
   readonly prepare: Prepare;
   readonly presentError: PresentError;
-  readonly limits: Pick<GraphqlLimits, 'maxSubscriptionSize' | 'maxSubscriptionSizePerKey'>;
+  readonly limits: Pick<GraphqlLimits, 'maxSubscriptionLength' | 'maxSubscriptionSize' | 'maxSubscriptionSizePerKey'>;
 };
 
 export function createOperations({ service, schema, prepare, presentError, limits }: Deps): Operations {
@@ -121,6 +128,9 @@ export function createOperations({ service, schema, prepare, presentError, limit
       if ('errors' in prepared) return prepared.errors;
       const operationNode = prepared.operationOf(operationName ?? undefined);
       if (operationNode === null) return [new GraphQLError('The document has no such operation, or more than one and no name is given.')];
+      const { maxSubscriptionLength: most } = limits;
+      if (operationNode.operation === OperationTypeNode.SUBSCRIPTION && query.length > most)
+        return [new GraphQLError(`The subscription is ${query.length} characters long; at most ${most} are allowed.`)];
       const variableValues = declared(operationNode, variables ?? {});
       const refusals = prepared.refusalsOf(operationNode, variableValues);
       if (refusals.length > 0) return refusals;

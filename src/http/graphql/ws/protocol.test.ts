@@ -118,6 +118,7 @@ describe('an operation', () => {
           [`{ ${'__typename '.repeat(3_000)} }`, {}, /^The document has 3002 tokens; at most 2000 are allowed\.$/],
           ['{ crawls { edges { node { site { id } } } } }', {}, /^The operation is 5 levels deep; at most 4 are allowed\.$/],
           [`{ ${Array.from({ length: 60 }, (_, at) => `a${at}: __typename`).join(' ')} }`, {}, /60 aliases; at most 50/],
+          [`subscription { crawlUpdated { id } } # ${'x'.repeat(10_000)}`, {}, /^The subscription is 10039 characters long; at most 10000/],
           ['query A { __typename } query B { __typename }', {}, /no such operation/],
         ];
         for (const [query, variables, message] of BAD) {

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
-import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
+import {
+  CloseCode,
+  handleProtocols,
+  MessageType,
+  makeServer,
+  type SubscribeMessage,
+  type SubscribePayload,
+  validateMessage,
+} from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Caller } from '#domain/account.ts';
 import { Refusal } from '#domain/errors.ts';
@@ -37,8 +45,9 @@ type Session = {
   readonly peer: Peer;
   caller: Caller | null;
   giveBack: () => void;
-  /** The length of the message that is being dealt with, in bytes. */
+  /** Of the message that is being dealt with: its length in bytes, and what a `subscribe` asks for; both are read within its turn. */
   messageBytes: number;
+  payload: SubscribePayload | null;
 };
 type Params = { readonly [name: string]: unknown };
 
@@ -75,12 +84,19 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
   });
 
   const server = makeServer<Params, Session>({
-    onConnect: ({ connectionParams, extra }) => admit(connectionParams, extra),
-    onSubscribe({ extra, subscriptions }, id, payload) {
+    onConnect(context) {
+      const { connectionParams, extra } = context;
+      Object.assign(context, { connectionParams: undefined }); // the key, and whatever came with it, is not kept with the socket
+      return admit(connectionParams, extra);
+    },
+    onSubscribe({ extra, subscriptions }, id) {
+      const { payload, caller, peer } = extra;
+      extra.payload = null;
       if (extra.messageBytes > limits.maxBodyBytes) return [refused(tooLong(extra.messageBytes, limits.maxBodyBytes))];
       const count = Object.keys(subscriptions).length;
-      if (extra.caller === null || count > limits.maxOperationsPerSocket) return [refused(tooMany(count, limits.maxOperationsPerSocket))];
-      return operations.prepare(id, payload, { caller: extra.caller, peer: extra.peer, requestId: extra.id });
+      if (caller === null || payload === null || count > limits.maxOperationsPerSocket)
+        return [refused(tooMany(count, limits.maxOperationsPerSocket))];
+      return operations.prepare(id, payload, { caller, peer, requestId: extra.id });
     },
     execute: (operation) => operations.execute(operation as PreparedOperation),
     subscribe: (operation) => operations.subscribe(operation as PreparedOperation),
@@ -114,7 +130,7 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
 
   function open(socket: WebSocket, connection: Socket): void {
     const peer = createPeer(socket, connection, timers.now, TIMES);
-    const session: Session = { id: randomUUID(), peer, caller: null, giveBack() {}, messageBytes: 0 };
+    const session: Session = { id: randomUUID(), peer, caller: null, giveBack() {}, messageBytes: 0, payload: null };
     sessions.add(session);
     stopChecking ??= timers.after(CHECK_MS, check);
     const closed = server.opened(
@@ -122,7 +138,7 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
         protocol: socket.protocol,
         send: (text) => new Promise((resolve) => void (peer.send(text, resolve) && resolve())),
         close: (code = NORMAL, reason = '') => peer.close(code, reason),
-        onMessage: (receive) => socket.on('message', (data, isBinary) => void onMessage(session, receive, data as Buffer, isBinary)),
+        onMessage: (receive) => socket.on('message', (data, isBinary) => onMessage(session, receive, data as Buffer, isBinary)),
       },
       session,
     );
@@ -134,16 +150,24 @@ export function createSockets({ service, operations, limits, timers, log }: Deps
     });
   }
 
-  async function onMessage(session: Session, receive: (text: string) => Promise<void>, data: Buffer, isBinary: boolean): Promise<void> {
-    const { id, peer } = session;
+  function onMessage(session: Session, receive: (text: string) => Promise<void>, data: Buffer, isBinary: boolean): void {
+    const { peer } = session;
     if (peer.socket.readyState !== peer.socket.OPEN) return; // what comes after the close is not begun
-    if (isBinary) return peer.close(UNSUPPORTED_DATA, 'Send text.');
+    if (isBinary) return void peer.close(UNSUPPORTED_DATA, 'Send text.');
     const text = data.toString();
-    if (data.length > limits.maxBodyBytes && !isSubscribe(text))
-      return peer.close(MESSAGE_TOO_BIG, tooLong(data.length, limits.maxBodyBytes).message);
-    session.messageBytes = data.length; // what asks for it is called within this turn
+    const subscribe = readSubscribe(text);
+    if (data.length > limits.maxBodyBytes && subscribe === null)
+      return void peer.close(MESSAGE_TOO_BIG, tooLong(data.length, limits.maxBodyBytes).message);
+    session.messageBytes = data.length;
+    session.payload = subscribe?.payload ?? null;
+    // graphql-ws keeps the text of a message until its operation ends: it gets one without what was asked, which it hands out at once
+    void settle(session, receive(subscribe === null ? text : JSON.stringify({ ...subscribe, payload: { query: '' } })));
+  }
+
+  /** Never rejects. */
+  async function settle({ id, peer }: Session, received: Promise<void>): Promise<void> {
     try {
-      await receive(text);
+      await received;
     } catch (error) {
       // graphql-ws says of a message that no client sends that it is unexpected; everything of this service was presented before
       if (error instanceof Error && error.message.startsWith('Unexpected message')) return peer.close(CloseCode.BadRequest, error.message);
@@ -196,11 +220,13 @@ const tooMany = (count: number, most: number): Refusal =>
 const tooLong = (bytes: number, most: number): Refusal =>
   new Refusal('payload_too_large', `The message is ${bytes} bytes long; at most ${most} are allowed.`);
 
-function isSubscribe(text: string): boolean {
+/** Null for what is no valid `subscribe`: graphql-ws says of it what is wrong. */
+function readSubscribe(text: string): SubscribeMessage | null {
   try {
-    return (JSON.parse(text) as { type?: unknown } | null)?.type === 'subscribe';
+    const message = validateMessage(JSON.parse(text));
+    return message.type === MessageType.Subscribe ? message : null;
   } catch {
-    return false;
+    return null;
   }
 }
 
