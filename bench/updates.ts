@@ -11,15 +11,15 @@ const EVERY_MS = 250;
 const WARM_UP = 8;
 
 type Contender = 'bare' | 'crawlgate' | 'default';
-/** The young generation that crawlgate's main thread needs is small; the flag is the one that its container sets. */
+/** As `npm start` and `crawlgate` start it: a small young generation is all that the main thread needs. */
 const SMALL_YOUNG = '--max-semi-space-size=4';
 const CONTENDERS: Readonly<Record<Contender, { readonly label: string; readonly file: string; readonly flags: readonly string[] }>> = {
   bare: { label: 'bare ws', file: './fan-out/bare.ts', flags: [] },
-  crawlgate: { label: `crawlgate, ${SMALL_YOUNG}`, file: './fan-out/gateway.ts', flags: [SMALL_YOUNG] },
-  default: { label: 'crawlgate', file: './fan-out/gateway.ts', flags: [] },
+  crawlgate: { label: 'crawlgate', file: './fan-out/gateway.ts', flags: [SMALL_YOUNG] },
+  default: { label: `crawlgate without ${SMALL_YOUNG}`, file: './fan-out/gateway.ts', flags: [] },
 };
 
-type Measured = { readonly p99Ms: number; readonly cpuMs: number; readonly residentKiB: number };
+type Measured = { readonly p99Ms: number; readonly cpuMs: number; readonly residentKiB: number; readonly watchersKiB: number };
 
 const forked = (file: string, args: readonly string[], execArgv: readonly string[]): ChildProcess =>
   fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [...execArgv] });
@@ -40,6 +40,8 @@ async function measure(contender: Contender, sockets: number, updates: number): 
   const { file, flags } = CONTENDERS[contender];
   const server = forked(file, [], flags);
   const [{ port, key, crawlId }] = (await once(server, 'message')) as [ServerReady];
+  await delay(1_000);
+  const idle = await asked<ServerReport>(server, 'idle');
   const watchers = forked('./fan-out/watchers.ts', [String(port), key, crawlId, String(sockets)], []);
   try {
     await once(watchers, 'message');
@@ -51,7 +53,8 @@ async function measure(contender: Contender, sockets: number, updates: number): 
     const { p99s, deliveries, wrong } = await asked<WatchersReport>(watchers, 'report');
     expectSame('deliveries', sockets * updates, deliveries);
     expectSame('updates out of order, and lost sockets', 0, wrong);
-    return { p99Ms: median(p99s), cpuMs: cpuMicroseconds / 1e3 / updates, residentKiB: residentBytes / 1024 };
+    const watchersKiB = (residentBytes - idle.residentBytes) / 1024;
+    return { p99Ms: median(p99s), cpuMs: cpuMicroseconds / 1e3 / updates, residentKiB: residentBytes / 1024, watchersKiB };
   } finally {
     await end(watchers);
     await end(server);
@@ -73,20 +76,23 @@ export const updates: Bench = async ({ smoke, rounds }) => {
   return {
     name: 'updates',
     title: `One update to ${sockets.toLocaleString('en')} WebSocket watchers of one crawl, ${count} updates a round, one each ${EVERY_MS} ms, ${allRounds} interleaved rounds, medians.`,
-    head: ['', 'p99 of an update', 'CPU an update', 'memory'],
+    head: ['', 'p99 of an update', 'CPU an update', 'memory', 'of it for the watchers'],
     rows: names.map((name) => [
       CONTENDERS[name].label,
       milliseconds(of(name, 'p99Ms')),
       milliseconds(of(name, 'cpuMs')),
       mebibytes(of(name, 'residentKiB')),
+      mebibytes(of(name, 'watchersKiB')),
     ]),
     targets: [
       { what: 'p99 against the bare server', measured: against('p99Ms'), target: '≤ 1.3 ×' },
       { what: 'CPU against the bare server', measured: against('cpuMs'), target: '≤ 1.4 ×' },
-      { what: 'memory against the bare server', measured: against('residentKiB'), target: '≤ 1.4 ×' },
+      { what: 'memory of the process against the bare server', measured: against('residentKiB'), target: '≤ 1.4 ×' },
+      { what: 'memory that the watchers add, against the bare server', measured: against('watchersKiB'), target: 'told' },
     ],
     notes: [
       'The bare server sends the same bytes to every socket, with neither protocol nor GraphQL. crawlgate is its gateway with the real store, bus, hub and limits; its updates are made up.',
+      'Memory is the resident set of the whole process. Before the first watcher comes, crawlgate has more of it than the bare server will have with all of them: the embedded store with its thread, REST, GraphQL, and the compiler that strips types. What grows with the watchers is in the last column.',
     ],
   };
 };

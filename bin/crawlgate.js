@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 // Plain JavaScript that an old Node can read too, so that it can say what is wrong.
 const needed = 24;
 if (Number.parseInt(process.versions.node, 10) < needed) {

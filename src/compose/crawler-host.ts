@@ -1,5 +1,6 @@
 import { type TransferListItem, Worker } from 'node:worker_threads';
 import type { Log } from '#telemetry.ts';
+import { CRAWLER_YOUNG_MB } from './young-generation.ts';
 
 /** What a new thread is given. */
 export type ThreadStart = { readonly workerData: unknown; readonly transferList: readonly TransferListItem[] };
@@ -31,7 +32,7 @@ export type CrawlerHost = {
  * Far above what crawls at their bounds need. A thread that reaches it has a defect: it ends, its crawls are resumed by the next
  * one, and the API never notices.
  */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1_024 };
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: CRAWLER_YOUNG_MB };
 
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 10_000;

@@ -17,6 +17,7 @@ import { checkRole } from './roles.ts';
 import { createShutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
 import { readVersion } from './version.ts';
+import { freeYoungGenerations } from './young-generation.ts';
 
 export type RunningService = {
   /** The address that is listened on, `http://HOST:PORT`. */
@@ -46,6 +47,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
   const log = createStderrLog(config.logLevel);
   const shutdown = createShutdown(log, cut);
   try {
+    freeYoungGenerations();
     const metrics = createProcessMetrics();
     const backend = await openBackend({ config, log, shutdown, metrics, signal: stopped });
     const store = metrics.measured(backend.store, role === 'worker' ? 'worker' : 'clients');

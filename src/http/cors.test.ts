@@ -66,6 +66,25 @@ describe('CORS', () => {
       expect(headers.has('vary')).toBe(false);
     }));
 
+  it('holds for GraphQL, whichever way its answer takes', () =>
+    withOrigins([ORIGIN], async ({ call, start, finish }) => {
+      const preflight = await call('OPTIONS', '/graphql', { secret: null, headers: { origin: ORIGIN, ...PREFLIGHT } });
+      expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
+      await start();
+      const subscription = `subscription { crawlUpdated(id: "${await finish()}") { state } }`;
+      for (const [query, accept] of [
+        ['{ __typename }', '*/*'],
+        ['{ __typename }', 'application/json;q=0.9'],
+        ['{ nothing }', '*/*'],
+        [subscription, 'text/event-stream'],
+      ] as const) {
+        const { headers, text } = await call('POST', '/graphql', { body: { query }, headers: { accept, origin: ORIGIN } });
+        expect([text, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([expect.any(String), ORIGIN, 'Origin']);
+      }
+      const refused = await call('POST', '/graphql', { secret: null, body: {}, headers: { origin: ORIGIN } });
+      expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, ORIGIN]);
+    }));
+
   it('lets a page read a stream of updates', () =>
     withOrigins([ORIGIN], async ({ call, start, finish }) => {
       const id = await start();

@@ -2,6 +2,7 @@ import { notFound } from '#domain/errors.ts';
 import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import { type AttachDeps, type Attachment, attach } from './attach.ts';
+import { createPace } from './pace.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 import { createWatch, type OpenWatch } from './watch.ts';
 
@@ -113,7 +114,7 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
     if (stored === null || stored.organizationId !== organizationId) throw notFound();
     hear(feed, stored);
     const latest = newer(stored, feed.latest);
-    const watch = createWatch({ timers, paceMs: PACE_MS, endsWithFinal: true });
+    const watch = createWatch({ timers, pace: createPace(PACE_MS), endsWithFinal: true });
     const isNew = latest.version > afterVersion || afterVersion > stored.version;
     if (isNew) watch.offer(latest);
     if (isFinal(latest)) {

@@ -63,6 +63,23 @@ describe('a key', () => {
   );
 
   it(
+    'is confirmed by a look-up that all who ask in one moment share, and loses its followers at once when it is not',
+    inWatchWorld(async ({ hub, store, caller, newCaller, calls }) => {
+      const refusals: string[] = [];
+      for (let count = 0; count < 2; count++) hub.followKey(caller, ({ code }) => refusals.push(code));
+      const other = await newCaller();
+      hub.followKey(other, ({ code }) => refusals.push(`other: ${code}`));
+      calls.clear();
+      await Promise.all(Array.from({ length: 100 }, () => hub.confirmKey(caller)));
+      await hub.confirmKey(other);
+      expect(calls.get('findKeyBySecret')).toBe(2);
+      await store.revokeKey(caller.keyId);
+      await expect(hub.confirmKey(caller)).rejects.toMatchObject({ code: 'unauthorized' });
+      expect(refusals).toEqual(['unauthorized', 'unauthorized']);
+    }),
+  );
+
+  it(
     'is looked up once for all who follow it, and by nobody when they have gone',
     inWatchWorld(async ({ hub, caller, timers, calls, expectNothingLeft }) => {
       const stops = Array.from({ length: 1_000 }, () => hub.followKey(caller, () => {}));

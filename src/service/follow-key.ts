@@ -11,6 +11,12 @@ import type { SparseWarn } from './sparse-warn.ts';
  */
 export type FollowKey = (caller: Caller, onLost: (refusal: Refusal) => void) => () => void;
 
+/**
+ * Throws `unauthorized` or `insufficient_scope` when the key does not have any more what the caller has, by a look-up that begins after
+ * the call; its followers are then told at once. For what goes on under a right that was checked some time ago.
+ */
+export type ConfirmKey = (caller: Caller) => Promise<void>;
+
 /** Between two look-ups of one secret; leaves the store time to answer within the promised 5 s. */
 const CHECK_MS = 3_000;
 
@@ -18,24 +24,42 @@ type Deps = { readonly store: Pick<Store, 'findKeyBySecret'>; readonly timers: T
 type Follower = { readonly caller: Caller; readonly onLost: (refusal: Refusal) => void };
 type Followed = { readonly followers: Set<Follower>; stopAlarm: () => void };
 
-/** `stop`: nothing is looked up and nobody called any more. */
-export function createFollowKey({ store, timers, warn }: Deps): { readonly followKey: FollowKey; readonly stop: () => void } {
+/** `stop`: nobody is called any more, and nothing looked up for followers. */
+export type FollowedKeys = { readonly followKey: FollowKey; readonly confirmKey: ConfirmKey; readonly stop: () => void };
+
+export function createFollowKey({ store, timers, warn }: Deps): FollowedKeys {
   const keys = new Map<string, Followed>();
+  const asked = new Map<string, Promise<ApiKey | null>>();
   let stopped = false;
 
   /** Never rejects. */
   async function check(secretHash: string, followed: Followed): Promise<void> {
     try {
-      const key = await store.findKeyBySecret(secretHash);
-      for (const follower of followed.followers) {
-        const refusal = refusalOf(key, follower.caller);
-        if (refusal !== null && followed.followers.delete(follower)) follower.onLost(refusal);
-      }
+      tell(followed, await store.findKeyBySecret(secretHash));
     } catch (error) {
       warn(error, 'whether a key still holds could not be looked up');
     }
     if (followed.followers.size > 0) followed.stopAlarm = timers.after(CHECK_MS, () => void check(secretHash, followed));
     else if (keys.get(secretHash) === followed) keys.delete(secretHash);
+  }
+
+  function tell({ followers }: Followed, key: ApiKey | null): void {
+    for (const follower of followers) {
+      const refusal = refusalOf(key, follower.caller);
+      if (refusal !== null && followers.delete(follower)) follower.onLost(refusal);
+    }
+  }
+
+  /** Whoever asks in one moment shares a look-up. */
+  function lookUp(secretHash: string): Promise<ApiKey | null> {
+    const before = asked.get(secretHash);
+    if (before !== undefined) return before;
+    const answer = Promise.resolve().then(() => {
+      asked.delete(secretHash);
+      return store.findKeyBySecret(secretHash);
+    });
+    asked.set(secretHash, answer);
+    return answer;
   }
 
   function follow(secretHash: string): Followed {
@@ -60,6 +84,14 @@ export function createFollowKey({ store, timers, warn }: Deps): { readonly follo
       return () => {
         if (followed.followers.delete(follower) && followed.followers.size === 0) drop(secretHash, followed);
       };
+    },
+    async confirmKey(caller) {
+      const key = await lookUp(caller.secretHash);
+      const refusal = refusalOf(key, caller);
+      if (refusal === null) return;
+      const followed = keys.get(caller.secretHash);
+      if (followed !== undefined) tell(followed, key);
+      throw refusal;
     },
     stop() {
       stopped = true;

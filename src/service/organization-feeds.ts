@@ -2,6 +2,7 @@ import type { CrawlId, EpochMs, OrganizationId } from '#domain/ids.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import type { Store } from '#store/store.ts';
 import { type AttachDeps, type Attachment, attach } from './attach.ts';
+import { NO_PACE } from './pace.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
 import { createWatch, type OpenWatch } from './watch.ts';
 
@@ -148,7 +149,7 @@ export function createOrganizationFeeds({ store, readSnapshot, ...deps }: Deps):
       feed.joining++;
       try {
         await feed.ready;
-        const watch = createWatch({ timers, paceMs: 0, endsWithFinal: false });
+        const watch = createWatch({ timers, pace: NO_PACE, endsWithFinal: false });
         feed.watches.add(watch);
         watch.watch.onEnd(() => {
           feed.watches.delete(watch);

@@ -96,12 +96,27 @@ describe('watching a crawl', () => {
         await bus.publish(await crawl.commit());
         await timers.advance(50);
       }
-      expect(reading.given).toHaveLength(16); // one at the start, and one each 200 ms of three seconds
+      expect(reading.given).toHaveLength(17); // the stored one, one at once, and one each 200 ms of three seconds
       const last = await crawl.finish();
       await bus.publish(last);
       await settled();
       expect(reading.given.at(-1)).toEqual(last);
       expect(reading.end).toEqual({ kind: 'final' });
+    }),
+  );
+
+  it(
+    'is given at once what comes each 200 ms, out of step with the stored one that came first',
+    inWatchWorld(async ({ hub, bus, caller, running, timers }) => {
+      const crawl = await running();
+      const reading = readAll(await hub.watchCrawl(crawl.id, caller));
+      await timers.advance(60);
+      for (let count = 2; count < 20; count++) {
+        await bus.publish(await crawl.commit());
+        await settled();
+        expect(reading.given).toHaveLength(count);
+        await timers.advance(200);
+      }
     }),
   );
 

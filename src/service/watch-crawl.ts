@@ -6,7 +6,7 @@ import type { Timers } from '#domain/timers.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
 import { createCrawlFeeds } from './crawl-feeds.ts';
-import { createFollowKey, type FollowKey } from './follow-key.ts';
+import { type ConfirmKey, createFollowKey, type FollowKey } from './follow-key.ts';
 import { createOrganizationFeeds } from './organization-feeds.ts';
 import { createReadSnapshot } from './read-snapshot.ts';
 import { requireScope } from './require-scope.ts';
@@ -31,6 +31,7 @@ export type WatchHub = {
   readonly watchCrawl: WatchCrawl;
   readonly watchOrganization: WatchOrganization;
   readonly followKey: FollowKey;
+  readonly confirmKey: ConfirmKey;
   /** Ends every watch, and refuses new ones, with `unavailable`: the watchers are to reconnect. Nothing is left open or ticking. */
   stop(): void;
 };
@@ -85,6 +86,7 @@ export function createWatchHub({ store, bus, timers, log }: Deps): WatchHub {
       return keep(await organizations.watch(caller.organizationId), caller);
     },
     followKey: keys.followKey,
+    confirmKey: keys.confirmKey,
     stop() {
       stopped = true;
       stopListening();

@@ -2,6 +2,7 @@ import { type Refusal, unavailable } from '#domain/errors.ts';
 import type { CrawlId } from '#domain/ids.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import type { Timers } from '#domain/timers.ts';
+import type { Pace } from './pace.ts';
 
 /** Why a watch is over. */
 export type WatchEnd =
@@ -40,8 +41,8 @@ export type OpenWatch = {
 
 type WatchOptions = {
   readonly timers: Timers;
-  /** The least time between two that are given, in milliseconds; a final one does not wait. 0: none. */
-  readonly paceMs: number;
+  /** How often one is given; a final one does not wait. */
+  readonly pace: Pace;
   /** Whether it ends with the first final snapshot. */
   readonly endsWithFinal: boolean;
 };
@@ -51,13 +52,12 @@ const MOST_WAITING = 10_000;
 
 const DONE = { done: true, value: undefined } as const;
 
-export function createWatch({ timers, paceMs, endsWithFinal }: WatchOptions): OpenWatch {
+export function createWatch({ timers, pace, endsWithFinal }: WatchOptions): OpenWatch {
   const waiting = new Map<CrawlId, Snapshot>();
   const pulls: PromiseWithResolvers<IteratorResult<Snapshot, undefined>>[] = [];
   const listeners: ((end: WatchEnd) => void)[] = [];
   let ended: WatchEnd | null = null;
   let untold: Refusal | null = null;
-  let quietUntil = 0;
   let stopAlarm: (() => void) | null = null;
 
   /** Gives what waits to who pulls, as far as the pace allows; else when it does. */
@@ -66,14 +66,15 @@ export function createWatch({ timers, paceMs, endsWithFinal }: WatchOptions): Op
       const pull = pulls[0];
       if (pull === undefined) return;
       const now = timers.now();
-      if (now < quietUntil && !isFinal(snapshot)) {
-        stopAlarm ??= timers.after(Math.ceil(quietUntil - now), () => {
+      const waitMs = pace.next() - now;
+      if (waitMs > 0 && !isFinal(snapshot)) {
+        stopAlarm ??= timers.after(Math.ceil(waitMs), () => {
           stopAlarm = null;
           give();
         });
         return;
       }
-      quietUntil = now + paceMs;
+      pace.done(now);
       waiting.delete(id);
       pulls.shift();
       pull.resolve({ done: false, value: snapshot });

@@ -41,8 +41,8 @@ export function createGraphql({ service, log, timers, limits, observer }: Graphq
   const prepare = createPrepare({ schema, limits });
   const presentError = createPresentError({ log });
   const answerPlainQuery = createAnswerPlainQuery({ schema, prepare, observer });
-  const operations = createOperations({ service, schema, prepare, presentError, observer });
-  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers, observer });
+  const operations = createOperations({ service, schema, prepare, presentError, limits, observer });
+  const answerByYoga = createAnswerByYoga({ schema, prepare, presentError, timers, limits, observer });
 
   async function answerAdmitted(exchange: Exchange): Promise<void> {
     checkHost(exchange);
@@ -88,7 +88,11 @@ function checkHost({ request }: Exchange): void {
   throw new Refusal('invalid_request', 'The request has no valid address.', { errors });
 }
 
+const TYPES: readonly string[] = ['application/json', 'application/graphql', 'application/x-www-form-urlencoded'];
+
 async function readText({ request }: Exchange, most: number): Promise<string> {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
+  if (!TYPES.includes(type.trim().toLowerCase())) throw new Refusal('unsupported_media_type', 'Send the body as application/json.');
   const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (coding !== 'identity') throw new Refusal('unsupported_media_type', 'Send the body without Content-Encoding.');
   const bytes = await readBounded(request, most);

@@ -181,7 +181,14 @@ describe('a request that is none', () => {
         'method_not_allowed',
         'POST',
       ]);
-      expect((await call('POST', '/graphql', { body: '{}', headers: { 'content-type': 'text/plain' } })).status).toBe(415);
+      for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/jsonx', 'text/html,application/json', ' '])
+        expect(await refused('POST', '/graphql', { body: '{"query":"{__typename}"}', headers: { 'content-type': type } })).toEqual([
+          415,
+          'unsupported_media_type',
+          null,
+        ]);
+      const asForm = { body: 'query={__typename}', headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' } };
+      expect((await call('POST', '/graphql', asForm)).json).toEqual({ data: { __typename: 'Query' } });
       expect(await refused('POST', '/graphql', { body: '', headers: { 'content-type': 'application/json' } })).toEqual([
         400,
         'invalid_request',
@@ -201,6 +208,17 @@ describe('a request that is none', () => {
       );
       expect(odd).toMatch(/^HTTP\/1\.1 400 /);
       expect(odd).not.toContain('node_modules');
+    }));
+
+  it('by GET never changes anything, whatever it accepts', () =>
+    withGraphql(async ({ call }) => {
+      const start = encodeURIComponent('mutation { startCrawl(input: { url: "https://example.com/" }) { crawl { id } } }');
+      for (const accept of ['*/*', 'application/json', 'application/graphql-response+json', 'text/event-stream', 'text/html']) {
+        const { text } = await call('GET', `/graphql?query=${start}`, { headers: { accept } });
+        expect(text).not.toContain('startCrawl":{');
+      }
+      await call('POST', `/graphql?query=${start}`, { body: {} });
+      expect((await call('GET', '/v1/crawls')).json.data).toEqual([]);
     }));
 
   it('by GET reads a query from the address', () =>

@@ -14,12 +14,24 @@ describe.each(WAYS)('limits, the %s way', (way) => {
       {},
       'The document has 30008 tokens; at most 2000 are allowed.',
     ],
+    [
+      'fields of one name, which validation compares each with each',
+      `{ ${'crawls { edges { node { id } } } '.repeat(180)} }`,
+      {},
+      'The document has 180 fields called crawls; at most 50 are allowed.',
+    ],
     ['aliases', `{ ${aliases(51)} }`, {}, 'The operation has 51 aliases; at most 50 are allowed.'],
     [
       'aliases by fragments',
       `{ ...A a: __typename } fragment A on Query { ${aliases(25)} ...B ...C } fragment B on Query { ...C } fragment C on Query { ${aliases(13)} }`,
       {},
       'The operation has 52 aliases; at most 50 are allowed.',
+    ],
+    [
+      'aliases inside introspection',
+      `{ __schema { types { fields { ${aliases(51)} } } } }`,
+      {},
+      'The operation has 51 aliases; at most 50 are allowed.',
     ],
     [
       'cost',

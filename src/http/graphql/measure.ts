@@ -62,7 +62,11 @@ export function measure(schema: GraphQLSchema, document: DocumentNode, operation
   function ofField(field: FieldNode, parent: GraphQLCompositeType | undefined): Measures {
     const alias = field.alias === undefined ? 0 : 1;
     if (field.selectionSet === undefined) return { depth: 1, aliases: alias, cost: 0, byVariables: false };
-    if (field.name.value.startsWith('__')) return { depth: 1, aliases: alias, cost: 1, byVariables: false };
+    if (field.name.value.startsWith('__')) {
+      // its depth is bound by the specified rules; the names under which it is told again and again are not
+      const { aliases, cost } = ofSelection(field.selectionSet, undefined);
+      return { depth: 1, aliases: alias + aliases, cost: 1 + cost, byVariables: false };
+    }
     const definition = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[field.name.value] : undefined;
     const type = definition === undefined ? undefined : getNamedType(definition.type);
     const inner = ofSelection(field.selectionSet, isCompositeType(type) ? type : undefined);

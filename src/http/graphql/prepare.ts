@@ -11,6 +11,7 @@ import {
   specifiedRules,
   TokenKind,
   validate,
+  visit,
 } from 'graphql';
 import type { GraphqlLimits } from './limits.ts';
 import { type Measures, measure } from './measure.ts';
@@ -34,7 +35,7 @@ export type Prepare = (query: string) => Prepared | Invalid;
 
 type Deps = {
   readonly schema: GraphQLSchema;
-  readonly limits: Pick<GraphqlLimits, 'maxTokens' | 'maxDepth' | 'maxAliases' | 'maxCost' | 'introspection'>;
+  readonly limits: Pick<GraphqlLimits, 'maxTokens' | 'maxRepeats' | 'maxDepth' | 'maxAliases' | 'maxCost' | 'introspection'>;
 };
 
 /** All remembered documents together, in characters; a document takes some 50 times its length of memory. */
@@ -54,6 +55,9 @@ export function createPrepare({ schema, limits }: Deps): Prepare {
       if (tokens > limits.maxTokens) return unreadable(exceeded('The document has', tokens, 'tokens', limits.maxTokens));
       return unreadable(error instanceof GraphQLError ? error : new GraphQLError('The document cannot be read.'));
     }
+    const [name, repeats] = mostRepeated(document);
+    if (repeats > limits.maxRepeats)
+      return { document, errors: [exceeded('The document has', repeats, `fields called ${name}`, limits.maxRepeats)] };
     const errors = validate(schema, document, rules, { maxErrors: 20, hideSuggestions: !limits.introspection });
     return errors.length > 0 ? { document, errors } : prepared(document);
   }
@@ -104,6 +108,21 @@ const NONE: readonly GraphQLError[] = [];
 
 const exceeded = (subject: string, value: number, unit: string, most: number): GraphQLError =>
   new GraphQLError(`${subject} ${value} ${unit}; at most ${most} are allowed.`);
+
+/** The name under which most fields of the document are told, and how many. */
+function mostRepeated(document: DocumentNode): readonly [name: string, count: number] {
+  const counts = new Map<string, number>();
+  let most: readonly [string, number] = ['', 0];
+  visit(document, {
+    Field({ alias, name }) {
+      const told = (alias ?? name).value;
+      const count = (counts.get(told) ?? 0) + 1;
+      counts.set(told, count);
+      if (count > most[1]) most = [told, count];
+    },
+  });
+  return most;
+}
 
 /** As far as the text consists of tokens. */
 function countTokens(text: string): number {

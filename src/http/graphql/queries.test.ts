@@ -56,11 +56,14 @@ describe('viewer', () => {
     }));
 
   it('needs no scope, its quota does', () =>
-    withGraphql(async ({ newTenant, data, errors }) => {
+    withGraphql(async ({ newTenant, data, errors, send }) => {
       const { secret } = await newTenant({ scopes: ['metrics'] });
       expect((await data('{ viewer { apiKey { scopes } } }', {}, { secret })).viewer.apiKey.scopes).toEqual(['metrics']);
       const [error] = await errors('{ viewer { organization { quota { used } } } }', {}, { secret });
       expect(error).toMatchObject({ path: ['viewer', 'organization', 'quota'], extensions: { code: 'insufficient_scope' } });
+      const beside = '{ viewer { apiKey { name } organization { quota { used } } } }';
+      const { json } = await send(beside, {}, { secret });
+      expect(json.data).toEqual({ viewer: { apiKey: { name: 'test' }, organization: { quota: null } } });
     }));
 });
 
@@ -215,7 +218,7 @@ describe('crawls', () => {
     const { wrapStore, counts } = countingStore();
     await withGraphql(
       async (graphql) => {
-        for (let at = 0; at < 12; at++) await startSome(graphql, 1, { url: `https://site-${at % 5}.example/` });
+        for (let at = 0; at < 50; at += 10) await startSome(graphql, 10, { url: `https://site-${at}.example/` });
         const readsOf = async (first: number): Promise<Record<string, number>> => {
           counts.clear();
           const { crawls } = await graphql.data(
@@ -229,11 +232,29 @@ describe('crawls', () => {
         };
         const reads = { listCrawls: 1, countCrawls: 1, getSites: 1, getQueuePositions: 1 };
         expect(await readsOf(2)).toEqual(reads);
-        expect(await readsOf(12)).toEqual(reads);
+        expect(await readsOf(50)).toEqual(reads);
       },
       { wrapStore },
     );
   });
+
+  it('lose only what cannot be read, and not the list', () =>
+    withGraphql(
+      async (graphql) => {
+        const ids = await startSome(graphql, 3);
+        const { json } = await graphql.send('{ crawls { totalCount edges { node { id site { id } } } } }');
+        expect(json.data.crawls).toEqual({ totalCount: null, edges: ids.map((id) => ({ node: { id, site: null } })) });
+        const { path, extensions } = json.errors.find((error: { path: unknown[] }) => error.path.includes('site'));
+        expect([path, extensions.code]).toEqual([['crawls', 'edges', 0, 'node', 'site'], 'internal_error']);
+      },
+      {
+        wrapStore: (store) => ({
+          ...store,
+          getSites: () => Promise.reject(new Error('gone')),
+          countCrawls: () => Promise.reject(new Error('gone')),
+        }),
+      },
+    ));
 
   it.each([
     [{ first: 1, last: 1 }, 'invalid_request', 'last'],
@@ -286,5 +307,8 @@ describe('sites', () => {
       for (const wanted of [randomUUID(), 'nonsense']) expect(await graphql.data(SITE, { id: wanted })).toEqual({ site: null });
       const { secret } = await graphql.newTenant();
       expect(await graphql.data(SITE, { id }, { secret })).toEqual({ site: null });
+      const { endCursor: after } = sites.pageInfo;
+      expect((await graphql.errors(SITES, { after }, { secret }))[0].extensions.code).toBe('invalid_cursor');
+      expect((await graphql.errors(PAGE, { after }))[0].extensions.code).toBe('invalid_cursor');
     }));
 });

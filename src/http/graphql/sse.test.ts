@@ -199,6 +199,38 @@ describe('crawlUpdated by server-sent events', () => {
       { timers: faster(6) },
     ));
 
+  it('is refused beyond the streams that a key, and the process, may have, and possible again when one has gone', () =>
+    withGraphql(
+      async (graphql) => {
+        const id = await graphql.start();
+        const other = await graphql.newTenant({ organizationId: graphql.tenant.organizationId });
+        const streams = [await open(graphql, { id }), await open(graphql, { id })];
+        await Promise.all(streams.map((stream) => stream.take(1)));
+        const refusal = async (secret?: string) => {
+          const stream = await open(graphql, { id }, secret);
+          await stream.ended;
+          expect(stream.events).toHaveLength(2);
+          return stream.events[0]?.data.errors[0];
+        };
+        expect(await refusal()).toMatchObject({
+          message: 'An API key may have 2 GraphQL event streams open.',
+          extensions: { code: 'rate_limited', retryAfterSeconds: 10 },
+        });
+        const third = await open(graphql, { id }, other.secret);
+        await third.take(1);
+        expect(await refusal(other.secret)).toMatchObject({
+          message: 'This server has its 3 GraphQL event streams open.',
+          extensions: { code: 'unavailable', retryAfterSeconds: 5 },
+        });
+        streams[0]?.request.destroy();
+        while (!graphql.logged.some(({ msg }) => msg === 'request abandoned by its client')) await new Promise(setImmediate);
+        const next = await open(graphql, { id });
+        await next.take(1);
+        for (const { request } of [...streams, third, next]) request.destroy();
+      },
+      { graphqlLimits: { maxStreamsPerKey: 2, maxStreams: 3 } },
+    ));
+
   it('is what a client of graphql-sse understands', () =>
     withGraphql(async (graphql) => {
       const id = await graphql.start();

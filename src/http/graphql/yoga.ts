@@ -7,6 +7,7 @@ import type { GraphqlType, HttpObserver } from '../observe.ts';
 import { createTakeSlot } from '../stream-slots.ts';
 import { boundStream } from './bound-stream.ts';
 import type { GraphqlContext } from './context.ts';
+import type { GraphqlLimits } from './limits.ts';
 import type { Prepare } from './prepare.ts';
 import type { PresentError } from './present-error.ts';
 
@@ -22,9 +23,8 @@ type Deps = {
   readonly presentError: PresentError;
   readonly timers: Timers;
   readonly observer: HttpObserver;
+  readonly limits: Pick<GraphqlLimits, 'maxStreams' | 'maxStreamsPerKey'>;
 };
-
-const STREAMS = { what: 'GraphQL event streams', perKey: 1_000, perProcess: 10_000 };
 
 export function createAnswerByYoga(deps: Deps): AnswerByYoga {
   const yoga = createYoga<YogaContext>({
@@ -70,8 +70,9 @@ const typeOf = ({ document, operationName }: { document: DocumentNode; operation
   getOperationAST(document, operationName)?.operation ?? 'unknown';
 
 /** The rules of this service inside Yoga; the plain way (see `plain-query.ts`) applies the same ones. */
-function createPipeline({ prepare, presentError, timers, observer }: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
-  const takeSlot = createTakeSlot(STREAMS);
+function createPipeline(deps: Deps): Plugin<YogaContext & GraphqlContext, YogaContext> {
+  const { prepare, presentError, timers, limits, observer } = deps;
+  const takeSlot = createTakeSlot({ what: 'GraphQL event streams', perKey: limits.maxStreamsPerKey, perProcess: limits.maxStreams });
 
   /** With what Yoga takes the status of the answer from, and leaves out of it. */
   function present(error: unknown, requestId: string): GraphQLError {

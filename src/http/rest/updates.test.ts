@@ -165,6 +165,22 @@ describe('GET /v1/crawls/{id}/updates', () => {
   );
 
   it(
+    'is refused beyond the thousand streams that a key may have, with when to come again',
+    inHttp(async ({ start, watch, call, newTenant, tenant, port }) => {
+      const id = await start();
+      const streams: EventStream[] = [];
+      while (streams.length < 1_000) streams.push(...(await Promise.all(Array.from({ length: 50 }, () => watch(id)))));
+      const { status, headers, json } = await call('GET', `/v1/crawls/${id}/updates`);
+      expect([status, headers.get('retry-after'), json.code]).toEqual([429, '10', 'rate_limited']);
+      expect(json.detail).toBe('An API key may have 1000 streams of updates open.');
+      const { secret } = await newTenant({ organizationId: tenant.organizationId });
+      const other = await openEventStream(port, `/v1/crawls/${id}/updates`, { authorization: `Bearer ${secret}` });
+      expect(other.status).toBe(200);
+      for (const { request } of [...streams, other]) request.destroy();
+    }),
+  );
+
+  it(
     'leaves nothing behind when its client has gone, at whatever moment',
     inHttp(async ({ start, watch, timers, port, tenant, logged }) => {
       const id = await start();

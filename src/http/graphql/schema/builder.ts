@@ -27,7 +27,10 @@ export function createBuilder(): Builder {
       cursorType: 'String',
       nodeFieldOptions: { nullable: false, description: 'The item.' },
       edgesFieldOptions: { nullable: false, description: 'The items of this part of the list, in its order.' },
-      cursorFieldOptions: { description: 'The place of the item: pass it as `after` or `before`, with the same filter.' },
+      cursorFieldOptions: {
+        description:
+          'The place of the item in this list: pass it to the same field as `after`, or `before` where there is one, with the same filter.',
+      },
       pageInfoFieldOptions: { description: 'Where this part of the list lies.' },
       pageInfoTypeOptions: { description: 'Where a part of a list lies.' },
       hasNextPageFieldOptions: { description: 'Whether the list goes on after the last item.' },

@@ -16,7 +16,8 @@ export function addCrawl(builder: Builder, enums: Enums, site: SiteRef) {
       host: t.exposeString('host', { description: 'Its hostname without port, in punycode.' }),
       site: t.field({
         type: site,
-        description: 'The site that it runs over.',
+        nullable: true, // it is read apart: that it cannot be read must not take a list of crawls along
+        description: 'The site that it runs over; null only with an error.',
         // a site that is not stored yet, because a crash has cut the start short, is what its crawl knows of it
         resolve: async ({ siteId, organizationId, host, authority, startedAt }, _, { siteOf }) =>
           (await siteOf(siteId)) ?? {

@@ -14,7 +14,7 @@ export function addCrawls(builder: Builder, enums: Enums, crawl: CrawlRef): void
     t.field({
       type: crawl,
       nullable: true,
-      description: 'A crawl; null when there is none with this id that the API key can see.',
+      description: 'A crawl; null when there is none with this id that the API key can see. Needs the scope `crawls:read`.',
       args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
       async resolve(_parent, { id }, { service, caller }) {
         const crawlId = crawlIdOf(id);
@@ -37,7 +37,7 @@ export function addCrawls(builder: Builder, enums: Enums, crawl: CrawlRef): void
     t.connection(
       {
         type: crawl,
-        description: 'Crawls, the newest first. Without `first` and `last` it gives the first 50.',
+        description: 'Crawls, the newest first. Without `first` and `last` it gives the first 50. Needs the scope `crawls:read`.',
         args: { filter: t.arg({ type: filter, description: 'Which crawls; all when absent.' }) },
         async resolve(_parent, { first, after, last, before, filter }, { service, caller }) {
           const wanted: CrawlsFilter = {
@@ -54,7 +54,8 @@ export function addCrawls(builder: Builder, enums: Enums, crawl: CrawlRef): void
         description: 'A part of a list of crawls.',
         fields: (t) => ({
           totalCount: t.int({
-            description: 'How many crawls match, counted up to 10,000; counted only when it is asked for.',
+            nullable: true,
+            description: 'How many crawls match, counted up to 10,000; counted only when it is asked for. Null only with an error.',
             resolve: (parent, _args, { service, caller }) => service.countCrawls((parent as typeof parent & Counted).filter, caller),
           }),
         }),

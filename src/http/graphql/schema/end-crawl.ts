@@ -19,7 +19,7 @@ export function addEndCrawl(builder: Builder, crawl: CrawlRef): void {
     t.field({
       type: cancelPayload,
       description:
-        'Asks a running crawl to end. It ends `FAILED` soon after, with what it has fetched kept and analyzed; may be repeated until then. Needs the scope `crawls:write`.',
+        'Asks a running crawl to end. It ends `FAILED` with the reason `CANCELLED` soon after, with what it has fetched kept and analyzed; one whose analysis has begun already ends as it would have. May be repeated until then. Needs the scope `crawls:write`.',
       args: { input: t.arg({ type: cancelInput, required: true, description: 'What to cancel.' }) },
       resolve: async (_parent, { input }, { service, caller }) => ({ crawl: await service.cancelCrawl(existing(input.id), caller) }),
     }),

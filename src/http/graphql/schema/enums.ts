@@ -17,9 +17,9 @@ const PHASES: Readonly<Record<CrawlPhase, string>> = {
 const END_REASONS: Readonly<Record<EndReason, string>> = {
   completed: 'Nothing was left to fetch.',
   max_urls: '`maxUrls` pages were fetched, and others remained.',
-  seed_unreachable: 'The start page could not be had.',
+  seed_unreachable: 'The start page could not be fetched, or redirects to another site.',
   seed_blocked_by_robots: 'robots.txt does not allow the start page.',
-  address_not_allowed: 'The host of the start page has a non-public address.',
+  address_not_allowed: 'The start page, or what it redirects to, is at an address or port that must not be fetched from.',
   quota_exhausted: "The organization's monthly quota was used up.",
   time_limit: 'It took too long.',
   cancelled: 'Somebody cancelled it.',

@@ -8,7 +8,7 @@ export function addSites(builder: Builder, site: SiteRef): void {
     t.field({
       type: site,
       nullable: true,
-      description: 'A site; null when there is none with this id that the API key can see.',
+      description: 'A site; null when there is none with this id that the API key can see. Needs the scope `crawls:read`.',
       args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
       async resolve(_parent, { id }, { siteOf }) {
         const siteId = siteIdOf(id);
@@ -24,7 +24,8 @@ export function addSites(builder: Builder, site: SiteRef): void {
   builder.queryField('sites', (t) =>
     t.field({
       type: connection,
-      description: 'Every site that the organization has crawled, by authority. Without `first` it gives the first 50.',
+      description:
+        'Every site that the organization has crawled, by authority. Without `first` it gives the first 50. Needs the scope `crawls:read`.',
       args: {
         first: t.arg.int({ description: 'This many from the start of the list, or after `after`; above 200 it becomes 200.' }),
         after: t.arg.string({ description: 'Only what comes after this place.' }),

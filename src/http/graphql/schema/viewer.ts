@@ -21,7 +21,8 @@ export function addViewer(builder: Builder): void {
       name: t.exposeString('name', { description: 'Unique.' }),
       quota: t.field({
         type: quota,
-        description: 'What it may fetch this month, and what it has fetched. Needs the scope `crawls:read`.',
+        nullable: true, // a key without the scope is still told the rest
+        description: 'What it may fetch this month, and what it has fetched; null only with an error. Needs the scope `crawls:read`.',
         resolve: (_parent, _args, { service, caller }) => service.getUsage(caller),
       }),
     }),

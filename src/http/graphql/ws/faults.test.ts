@@ -109,6 +109,32 @@ const faster = (factor: number): Timers => ({
   after: (ms, callback) => systemTimers.after(ms / factor, callback),
 });
 
+describe('a client that sends much beside what it asks', () => {
+  it('has none of it kept, neither with its socket nor with what it watches', () =>
+    withGraphql(async ({ start, port, tenant }) => {
+      const id = await start();
+      const huge = (at: number): string => `${at}${'x'.repeat(95_000)}`;
+      const client = await connected(port, tenant.secret);
+      const watch = async (at: number): Promise<void> => {
+        const payload = { query: WATCH, variables: { id, huge: huge(at) }, extensions: {} };
+        client.send({ id: `${at}`, type: 'subscribe', payload });
+        await client.values(`${at}`, 1);
+      };
+      await watch(0);
+      const heap = heapUsed();
+      const others: TestSocket[] = [];
+      for (let at = 1; at < 100; at++) {
+        await watch(at);
+        const other = await openSocket(port);
+        other.send({ type: 'connection_init', payload: { authorization: `Bearer ${tenant.secret}`, huge: huge(at) } });
+        await other.message(({ type }) => type === 'connection_ack');
+        others.push(other);
+      }
+      while (heapUsed() - heap > FLAT) await turn(); // of 19 MB; buffers are freed beside the collection, a moment later
+      for (const each of [client, ...others]) each.close();
+    }));
+});
+
 describe('clients that come and go', () => {
   it('5,000 of them, cut at any moment, leave nothing behind', async () => {
     const { wrapStore, counts } = countingStore();
@@ -260,6 +286,7 @@ describe('the stop of a gateway', () => {
         connectionParams: { authorization: `Bearer ${graphql.tenant.secret}` },
         webSocketImpl: WebSocket,
         retryAttempts: 100,
+        shouldRetry: () => true, // else it gives up when it is refused before the next server listens
         retryWait: () => new Promise((resolve) => setTimeout(resolve, 20)),
       });
       const versions: (number | undefined)[] = [];

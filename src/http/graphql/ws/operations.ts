@@ -1,11 +1,21 @@
 import { normalizedExecutor } from '@graphql-tools/executor';
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
 import type { SubscribePayload } from 'graphql-ws';
 import type { Caller } from '#domain/account.ts';
 import { requestsExceeded } from '#service/limit-requests.ts';
 import type { Service } from '#service/service.ts';
 import type { HttpObserver } from '../../observe.ts';
+import { createTakeSlot } from '../../stream-slots.ts';
 import { createContext } from '../context.ts';
+import type { GraphqlLimits } from '../limits.ts';
 import type { Prepare } from '../prepare.ts';
 import type { PresentError } from '../present-error.ts';
 import { type Channel, createChannel, type WatchService } from './channel.ts';
@@ -40,17 +50,37 @@ class NotExecuted extends Error {
   }
 }
 
+/** What a channel takes beside its text, in characters. */
+const CHANNEL_SIZE = 1_000;
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Only the variables that the operation declares: others decide nothing, and would be kept for as long as it runs. */
+const declared = ({ variableDefinitions = [] }: OperationDefinitionNode, variables: Variables): Record<string, unknown> =>
+  Object.fromEntries(
+    variableDefinitions
+      .map(({ variable }) => variable.name.value)
+      .filter((name) => Object.hasOwn(variables, name))
+      .map((name) => [name, variables[name]]),
+  );
+
 type Deps = {
   readonly service: Service;
   readonly schema: GraphQLSchema;
   readonly prepare: Prepare;
   readonly presentError: PresentError;
+  readonly limits: Pick<GraphqlLimits, 'maxSubscriptionLength' | 'maxSubscriptionSize' | 'maxSubscriptionSizePerKey'>;
   readonly observer: HttpObserver;
 };
 
-export function createOperations({ service, schema, prepare, presentError, observer }: Deps): Operations {
+export function createOperations({ service, schema, prepare, presentError, limits, observer }: Deps): Operations {
   /** By what decides over an answer: rights, document, variables. */
   const channels = new Map<string, Channel>();
+  const takeRoom = createTakeSlot({
+    what: 'characters of different subscriptions',
+    perKey: limits.maxSubscriptionSizePerKey,
+    perProcess: limits.maxSubscriptionSize,
+  });
 
   async function run(
     operation: PreparedOperation,
@@ -61,10 +91,14 @@ export function createOperations({ service, schema, prepare, presentError, obser
     return (await normalizedExecutor({ ...operation, contextValue })) as ExecutionResult | AsyncIterable<ExecutionResult>;
   }
 
-  /** As REST counts a request. Whoever joins an execution that runs asks nothing of the store that counts. */
-  async function count({ keyId }: Caller): Promise<void> {
-    const allowance = await service.limitRequests(keyId);
+  /**
+   * As REST counts a request and looks the key up. Whoever joins an execution that runs is not counted, since it asks nothing of the
+   * store that costs, but its key is looked up too: one that was revoked a moment ago gets no frame that was made for it before.
+   */
+  async function admit(caller: Caller): Promise<void> {
+    const allowance = await service.limitRequests(caller.keyId);
     if (allowance !== null && !allowance.admitted) throw requestsExceeded(allowance);
+    await service.confirmKey(caller);
   }
 
   const presented = (result: ExecutionResult, requestId: string): ExecutionResult =>
@@ -72,16 +106,18 @@ export function createOperations({ service, schema, prepare, presentError, obser
 
   function open(key: string, operation: PreparedOperation): Channel {
     const { caller, requestId } = operation.sender;
+    const giveBack = takeRoom(caller.keyId, key.length + CHANNEL_SIZE);
     const channel: Channel = createChannel({
       service,
       async execute(watching) {
-        await count(caller);
+        await admit(caller);
         const results = await run(operation, watching);
         if (Symbol.asyncIterator in results) return results;
         throw new NotExecuted(results.errors ?? []);
       },
       present: (result) => presented(result, requestId),
       onEmpty() {
+        giveBack();
         if (channels.get(key) === channel) channels.delete(key);
       },
     });
@@ -96,8 +132,12 @@ export function createOperations({ service, schema, prepare, presentError, obser
       if (operationNode === null) observer.executed('unknown', 'refused');
       if ('errors' in prepared) return prepared.errors;
       if (operationNode === null) return [new GraphQLError('The document has no such operation, or more than one and no name is given.')];
-      const variableValues = variables ?? {};
-      const refusals = prepared.refusalsOf(operationNode, variableValues);
+      const { maxSubscriptionLength: most } = limits;
+      const variableValues = declared(operationNode, variables ?? {});
+      const refusals =
+        operationNode.operation === OperationTypeNode.SUBSCRIPTION && query.length > most
+          ? [new GraphQLError(`The subscription is ${query.length} characters long; at most ${most} are allowed.`)]
+          : prepared.refusalsOf(operationNode, variableValues);
       if (refusals.length > 0) {
         observer.executed(operationNode.operation, 'refused');
         return refusals;
@@ -108,7 +148,7 @@ export function createOperations({ service, schema, prepare, presentError, obser
     execute(operation) {
       const type = getOperationAST(operation.document, operation.operationName)?.operation ?? 'unknown';
       async function answer(): Promise<ExecutionResult> {
-        await count(operation.sender.caller);
+        await admit(operation.sender.caller);
         const result = await run(operation);
         if (Symbol.asyncIterator in result) throw new TypeError('a query or mutation gave a stream');
         if (result.data === undefined) throw new NotExecuted(result.errors ?? []);
@@ -127,7 +167,13 @@ export function createOperations({ service, schema, prepare, presentError, obser
       const { keyId, secretHash, scopes } = sender.caller;
       const key = JSON.stringify([keyId, secretHash, scopes, query, operationName, variableValues]);
       const running = channels.get(key);
-      const channel = running ?? open(key, operation);
+      let channel: Channel;
+      try {
+        channel = running ?? open(key, operation);
+      } catch (error) {
+        observer.executed('subscription', 'errors');
+        return singleResult(Promise.reject(error));
+      }
       channel.ready.then(
         () => observer.executed('subscription', 'ok'),
         () => observer.executed('subscription', 'errors'),
@@ -137,6 +183,7 @@ export function createOperations({ service, schema, prepare, presentError, obser
         id,
         channel,
         observer,
+        confirm: () => service.confirmKey(sender.caller),
         readCrawl: (crawlId) => service.getCrawl(crawlId, sender.caller),
         isFirst: running === undefined,
       });

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createClient } from 'graphql-ws';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Timers } from '#domain/timers.ts';
+import type { Store } from '#store/store.ts';
 import { systemTimers } from '#worker/timers.ts';
 import { type TestGraphql, withGraphql } from '../fixtures/graphql.ts';
 import { connected, openSocket } from '../fixtures/socket.ts';
@@ -116,6 +118,7 @@ describe('an operation', () => {
           [`{ ${'__typename '.repeat(3_000)} }`, {}, /^The document has 3002 tokens; at most 2000 are allowed\.$/],
           ['{ crawls { edges { node { site { id } } } } }', {}, /^The operation is 5 levels deep; at most 4 are allowed\.$/],
           [`{ ${Array.from({ length: 60 }, (_, at) => `a${at}: __typename`).join(' ')} }`, {}, /60 aliases; at most 50/],
+          [`subscription { crawlUpdated { id } } # ${'x'.repeat(10_000)}`, {}, /^The subscription is 10039 characters long; at most 10000/],
           ['query A { __typename } query B { __typename }', {}, /no such operation/],
         ];
         for (const [query, variables, message] of BAD) {
@@ -128,6 +131,43 @@ describe('an operation', () => {
         client.close();
       },
       { graphqlLimits: { maxDepth: 4 } },
+    ));
+
+  it('that is too long ends by itself, also when its id is used again at once', () =>
+    withGraphql(async ({ start, port, tenant }) => {
+      const client = await connected(port, tenant.secret);
+      const id = await start();
+      const sibling = client.subscribe(WATCH, { id });
+      await client.values(sibling, 1);
+      const long = client.subscribe(WATCH, { id, huge: 'x'.repeat(200_000) });
+      const { type, payload } = await client.ended(long);
+      expect([type, payload[0].extensions]).toEqual(['error', { code: 'payload_too_large' }]);
+      expect(payload[0].message).toMatch(/^The message is 200\d{3} bytes long; at most 102400 are allowed\.$/);
+      await client.values(client.subscribe(WATCH, { id }, long), 1);
+      expect(client.of(sibling)).toHaveLength(1);
+      client.close();
+    }));
+
+  it('beyond what different subscriptions of a key may take together is refused, those that are the same are one', () =>
+    withGraphql(
+      async ({ start, port, tenant, newTenant }) => {
+        const [client, second] = [await connected(port, tenant.secret), await connected(port, tenant.secret)];
+        const id = await start();
+        const names = ['A', 'B', 'C'];
+        const named = (name: string): string => WATCH.replace('subscription', `subscription ${name}`);
+        const operations = names.slice(0, 2).map((name) => client.subscribe(named(name), { id }));
+        for (const operation of operations) await client.values(operation, 1);
+        const { type, payload } = await client.ended(client.subscribe(named('C'), { id }));
+        expect([type, payload[0].message]).toEqual(['error', 'An API key may have 3000 characters of different subscriptions open.']);
+        expect(payload[0].extensions.code).toBe('rate_limited');
+        await second.values(second.subscribe(named('A'), { id }), 1);
+        const foreign = await connected(port, (await newTenant({ organizationId: tenant.organizationId })).secret);
+        expect((await foreign.ended(foreign.subscribe(named('A'), { id }))).payload[0].extensions.code).toBe('unavailable');
+        client.send({ id: operations[1], type: 'complete' });
+        await client.values(client.subscribe(named('C'), { id }), 1);
+        for (const each of [client, second, foreign]) each.close();
+      },
+      { graphqlLimits: { maxSubscriptionSizePerKey: 3_000, maxSubscriptionSize: 3_500 } },
     ));
 
   it('may be a query or a mutation, with the errors of fields in its answer', () =>
@@ -199,6 +239,7 @@ describe('an operation', () => {
         const running = [client.subscribe(WATCH, { id }), client.subscribe(WATCH, { id })];
         const { type, payload } = await client.ended(client.subscribe(WATCH, { id }));
         expect([type, payload[0].message]).toEqual(['error', 'The socket has 3 operations under way; at most 2 are allowed.']);
+        expect(payload[0].extensions).toEqual({ code: 'rate_limited', retryAfterSeconds: 1 });
         client.send({ id: running[0], type: 'complete' });
         await client.values(client.subscribe(WATCH, { id }), 1);
         client.close();
@@ -261,9 +302,10 @@ describe('what is no message', () => {
     ['an empty id', { type: 'subscribe', id: '', payload: { query: WHO } }, 4400],
     ['variables that are a list', { type: 'subscribe', id: '1', payload: { query: WHO, variables: [] } }, 4400],
     ['a binary frame', Buffer.from(JSON.stringify({ type: 'ping' })), 1003],
+    ['a message that is too long', { type: 'ping', payload: { huge: 'x'.repeat(100 * 1024) } }, 1009],
     [
-      'a message that is too long',
-      { type: 'subscribe', id: '1', payload: { query: WHO, variables: { huge: 'x'.repeat(100 * 1024) } } },
+      'an operation that is too long by far',
+      { type: 'subscribe', id: '1', payload: { query: WHO, variables: { huge: 'x'.repeat(800 * 1024) } } },
       1009,
     ],
   ])('%s closes the socket', (_name, message, code) =>
@@ -274,6 +316,13 @@ describe('what is no message', () => {
       expect(logged.filter(({ level }) => level === 'error')).toEqual([]);
     }),
   );
+
+  it('of which one is too long is told the limit and its length', () =>
+    withGraphql(async ({ port, tenant }) => {
+      const client = await connected(port, tenant.secret);
+      client.send(`{"type":"ping","payload":"${'x'.repeat(102_400)}"}`);
+      expect(await client.closed).toEqual({ code: 1009, reason: 'The message is 102428 bytes long; at most 102400 are allowed.' });
+    }));
 
   it('a ping is answered, before and after the beginning', () =>
     withGraphql(async ({ port }) => {
@@ -302,6 +351,53 @@ describe('the end of a socket', () => {
       },
       { timers: faster(20) },
     ));
+
+  it.each([
+    ['revoked', null],
+    ['narrowed', ['metrics' as const]],
+  ])('comes at once when a key that was %s begins an operation, and nothing that others were told reaches it', async (_name, scopes) => {
+    let lost = false;
+    const wrapStore = (store: Store): Store => ({
+      ...store,
+      async findKeyBySecret(secretHash) {
+        const key = await store.findKeyBySecret(secretHash);
+        return !lost || key === null ? key : scopes === null ? null : { ...key, scopes };
+      },
+    });
+    await withGraphql(
+      async ({ start, port, tenant, call }) => {
+        const id = await start();
+        for (const query of ['subscription { crawlUpdated { id } }', WATCH, WHO]) {
+          const [watching, joining] = [await connected(port, tenant.secret), await connected(port, tenant.secret)];
+          await watching.values(watching.subscribe(WATCH, { id }), 1);
+          watching.subscribe('subscription { crawlUpdated { id } }');
+          await watching.values(watching.subscribe(WHO), 1);
+          lost = true;
+          const operation = joining.subscribe(query, query === WATCH ? { id } : {});
+          expect(await Promise.all([watching, joining].map(codeOf))).toEqual([4403, 4403]);
+          expect(joining.of(operation)).toEqual([]);
+          lost = false;
+          while ((await call('GET', '/v1/ping')).status !== 200); // what was found out is remembered for a second
+        }
+      },
+      { wrapStore },
+    );
+  });
+
+  it('does not wait for a peer that never answers the close', () =>
+    withGraphql(async ({ port }) => {
+      const began = performance.now();
+      const socket = connect(port, '127.0.0.1', () =>
+        socket.write(
+          'GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n',
+        ),
+      );
+      socket.resume();
+      await once(socket, 'close');
+      const took = performance.now() - began; // three seconds for the beginning, five for the close
+      expect(took).toBeGreaterThan(2_900);
+      expect(took).toBeLessThan(12_000);
+    }));
 
   it('comes to a peer that is gone without a word, and not to one that is only quiet', () =>
     withGraphql(

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { GraphQLError } from 'graphql';
-import { CloseCode, handleProtocols, makeServer } from 'graphql-ws';
+import {
+  CloseCode,
+  handleProtocols,
+  MessageType,
+  makeServer,
+  type SubscribeMessage,
+  type SubscribePayload,
+  validateMessage,
+} from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Caller } from '#domain/account.ts';
 import { Refusal } from '#domain/errors.ts';
@@ -34,16 +42,31 @@ type Deps = {
 };
 
 /** A socket as graphql-ws carries it along. */
-type Session = { readonly id: string; readonly peer: Peer; caller: Caller | null; giveBack: () => void };
+type Session = {
+  readonly id: string;
+  readonly peer: Peer;
+  caller: Caller | null;
+  giveBack: () => void;
+  /** Of the message that is being dealt with: its length in bytes, and what a `subscribe` asks for; both are read within its turn. */
+  messageBytes: number;
+  payload: SubscribePayload | null;
+};
 type Params = { readonly [name: string]: unknown };
 
+/** Nobody knows when an operation ends: the wait that is proposed, in milliseconds. */
+const RETRY_MS = 1_000;
 const TIMES = { keepAliveMs: 30_000, stalledMs: 30_000 };
 /** How often sockets are looked after, in milliseconds. */
 const CHECK_MS = 5_000;
+/** A peer has so long to answer the close, in milliseconds. */
+const CLOSE_MS = 5_000;
+/** An operation that is too long is refused by itself, if its message is at most so many times the limit; a longer one closes the socket. */
+const READ_BEYOND = 8;
 /** RFC 6455 §7.4.1 and its registry. */
 const NORMAL = 1000;
 const GOING_AWAY = 1001;
 const UNSUPPORTED_DATA = 1003;
+const MESSAGE_TOO_BIG = 1009;
 const TRY_AGAIN_LATER = 1013;
 
 export function createSockets({ service, operations, limits, timers, log, observer }: Deps): Sockets {
@@ -56,17 +79,26 @@ export function createSockets({ service, operations, limits, timers, log, observ
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false, // it costs five times the memory
-    maxPayload: limits.maxBodyBytes,
+    maxPayload: limits.maxBodyBytes * READ_BEYOND,
+    ...{ closeTimeout: CLOSE_MS }, // not known to its types yet
     allowSynchronousEvents: false, // else graphql-ws loses track of an id that is completed and used again in one segment
     handleProtocols: (protocols) => handleProtocols(protocols),
   });
 
   const server = makeServer<Params, Session>({
-    onConnect: ({ connectionParams, extra }) => admit(connectionParams, extra),
-    onSubscribe({ extra, subscriptions }, id, payload) {
+    onConnect(context) {
+      const { connectionParams, extra } = context;
+      Object.assign(context, { connectionParams: undefined }); // the key, and whatever came with it, is not kept with the socket
+      return admit(connectionParams, extra);
+    },
+    onSubscribe({ extra, subscriptions }, id) {
+      const { payload, caller, peer } = extra;
+      extra.payload = null;
+      if (extra.messageBytes > limits.maxBodyBytes) return [refused(tooLong(extra.messageBytes, limits.maxBodyBytes))];
       const count = Object.keys(subscriptions).length;
-      if (extra.caller === null || count > limits.maxOperationsPerSocket) return [tooMany(count, limits.maxOperationsPerSocket)];
-      return operations.prepare(id, payload, { caller: extra.caller, peer: extra.peer, requestId: extra.id });
+      if (caller === null || payload === null || count > limits.maxOperationsPerSocket)
+        return [refused(tooMany(count, limits.maxOperationsPerSocket))];
+      return operations.prepare(id, payload, { caller, peer, requestId: extra.id });
     },
     execute: (operation) => operations.execute(operation as PreparedOperation),
     subscribe: (operation) => operations.subscribe(operation as PreparedOperation),
@@ -99,8 +131,8 @@ export function createSockets({ service, operations, limits, timers, log, observ
   }
 
   function open(socket: WebSocket, connection: Socket): void {
-    const session: Session = { id: randomUUID(), peer: createPeer(socket, connection, timers.now, TIMES), caller: null, giveBack() {} };
-    const { peer } = session;
+    const peer = createPeer(socket, connection, timers.now, TIMES);
+    const session: Session = { id: randomUUID(), peer, caller: null, giveBack() {}, messageBytes: 0, payload: null };
     sessions.add(session);
     observer.opened('websocket');
     stopChecking ??= timers.after(CHECK_MS, check);
@@ -109,7 +141,7 @@ export function createSockets({ service, operations, limits, timers, log, observ
         protocol: socket.protocol,
         send: (text) => new Promise((resolve) => void (peer.send(text, resolve) && resolve())),
         close: (code = NORMAL, reason = '') => peer.close(code, reason),
-        onMessage: (receive) => socket.on('message', (data, isBinary) => void onMessage(session, receive, String(data), isBinary)),
+        onMessage: (receive) => socket.on('message', (data, isBinary) => onMessage(session, receive, data as Buffer, isBinary)),
       },
       session,
     );
@@ -122,16 +154,24 @@ export function createSockets({ service, operations, limits, timers, log, observ
     });
   }
 
-  async function onMessage(
-    { id, peer }: Session,
-    receive: (text: string) => Promise<void>,
-    text: string,
-    isBinary: boolean,
-  ): Promise<void> {
+  function onMessage(session: Session, receive: (text: string) => Promise<void>, data: Buffer, isBinary: boolean): void {
+    const { peer } = session;
     if (peer.socket.readyState !== peer.socket.OPEN) return; // what comes after the close is not begun
-    if (isBinary) return peer.close(UNSUPPORTED_DATA, 'Send text.');
+    if (isBinary) return void peer.close(UNSUPPORTED_DATA, 'Send text.');
+    const text = data.toString();
+    const subscribe = readSubscribe(text);
+    if (data.length > limits.maxBodyBytes && subscribe === null)
+      return void peer.close(MESSAGE_TOO_BIG, tooLong(data.length, limits.maxBodyBytes).message);
+    session.messageBytes = data.length;
+    session.payload = subscribe?.payload ?? null;
+    // graphql-ws keeps the text of a message until its operation ends: it gets one without what was asked, which it hands out at once
+    void settle(session, receive(subscribe === null ? text : JSON.stringify({ ...subscribe, payload: { query: '' } })));
+  }
+
+  /** Never rejects. */
+  async function settle({ id, peer }: Session, received: Promise<void>): Promise<void> {
     try {
-      await receive(text);
+      await received;
     } catch (error) {
       // graphql-ws says of a message that no client sends that it is unexpected; everything of this service was presented before
       if (error instanceof Error && error.message.startsWith('Unexpected message')) return peer.close(CloseCode.BadRequest, error.message);
@@ -159,7 +199,8 @@ export function createSockets({ service, operations, limits, timers, log, observ
 
   return {
     accept(request, connection, head) {
-      if (stopped !== null || sessions.size >= limits.maxSockets) return refuseUpgrade(connection);
+      if (stopped !== null) return refuseUpgrade(connection, 'This server is stopping: connect again.');
+      if (sessions.size >= limits.maxSockets) return refuseUpgrade(connection, `This server has its ${limits.maxSockets} WebSockets open.`);
       webSockets.handleUpgrade(request, connection, head, (socket) => open(socket, connection));
     },
     stop: (deadlineMs) => (stopped ??= stop(deadlineMs)),
@@ -175,10 +216,26 @@ function secretOf(params: Params = {}): string | null {
 /** graphql-ws wraps what an iterator was rejected with. */
 const thrown = (error: GraphQLError): unknown => (error.cause instanceof GraphQLError ? error : (error.cause ?? error));
 
-const tooMany = (count: number, most: number): GraphQLError =>
-  new GraphQLError(`The socket has ${count} operations under way; at most ${most} are allowed.`);
+const refused = (originalError: Refusal): GraphQLError => new GraphQLError(originalError.message, { originalError });
 
-function refuseUpgrade(socket: Socket): void {
+const tooMany = (count: number, most: number): Refusal =>
+  new Refusal('rate_limited', `The socket has ${count} operations under way; at most ${most} are allowed.`, { retryAfterMs: RETRY_MS });
+
+const tooLong = (bytes: number, most: number): Refusal =>
+  new Refusal('payload_too_large', `The message is ${bytes} bytes long; at most ${most} are allowed.`);
+
+/** Null for what is no valid `subscribe`: graphql-ws says of it what is wrong. */
+function readSubscribe(text: string): SubscribeMessage | null {
+  try {
+    const message = validateMessage(JSON.parse(text));
+    return message.type === MessageType.Subscribe ? message : null;
+  } catch {
+    return null;
+  }
+}
+
+function refuseUpgrade(socket: Socket, why: string): void {
   socket.on('error', () => {});
-  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n');
+  const head = `Connection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(why)}\r\nRetry-After: 5`;
+  socket.end(`HTTP/1.1 503 Service Unavailable\r\n${head}\r\n\r\n${why}`);
 }

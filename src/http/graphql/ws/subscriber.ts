@@ -12,6 +12,8 @@ type Deps = {
   /** The operation's id, as the client chose it. */
   readonly id: string;
   readonly channel: Channel;
+  /** Throws when the client may not have what the channel gives any more; asked when it joins an execution that runs. */
+  readonly confirm: () => Promise<void>;
   /** Reads the stored snapshot, for whoever joins an execution that runs. */
   readonly readCrawl: (id: CrawlId) => Promise<Snapshot>;
   /** This one started the channel's execution. */
@@ -28,13 +30,14 @@ const DONE: IteratorReturnResult<undefined> = { value: undefined, done: true };
  * Puts a channel's frames on a socket. Latest wins: while a frame is not with the system none is queued behind it, and of each crawl at
  * most one, the latest, waits. The first `next` settles when the operation ends.
  */
-export function createSubscriber({ peer, id, channel, readCrawl, isFirst, observer }: Deps): Operation {
+export function createSubscriber({ peer, id, channel, confirm, readCrawl, isFirst, observer }: Deps): Operation {
   const { updates: counts } = observer;
   const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
   /** Versions below this are older than what the client may have seen. */
   let least = isFirst ? 0 : Number.POSITIVE_INFINITY;
   let sent = 0;
-  let isBusy = false;
+  /** Nothing is sent before it is confirmed; what comes meanwhile waits. */
+  let isBusy = !isFirst;
   let isOver = false;
   let waiting: Map<CrawlId | null, Frame> | null = null;
   let ended: { readonly error: unknown } | null = null;
@@ -89,6 +92,7 @@ export function createSubscriber({ peer, id, channel, readCrawl, isFirst, observ
   /** The stored snapshot first: a channel that runs may be behind it, and then is told. */
   async function start(): Promise<void> {
     try {
+      if (!isFirst) await confirm();
       await channel.ready;
       const crawlId = channel.crawlId();
       if (isFirst || crawlId === null) {
@@ -101,7 +105,8 @@ export function createSubscriber({ peer, id, channel, readCrawl, isFirst, observ
       const frame = channel.latest();
       if (isOver) return;
       if (frame !== null) onFrame(frame);
-      if (ended !== null && !isBusy) finish(ended.error);
+      if (!isFirst) flushed();
+      else if (ended !== null && !isBusy) finish(ended.error);
     } catch (error) {
       finish(error);
     }

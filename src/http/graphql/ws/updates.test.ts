@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { systemTimers } from '#worker/timers.ts';
 import { countingStore, withGraphql } from '../fixtures/graphql.ts';
 import { run } from '../fixtures/run.ts';
 import { connected } from '../fixtures/socket.ts';
@@ -54,7 +55,9 @@ describe('crawlUpdated(id) over WebSocket', () => {
         const crawl = await run(graphql);
         const clients = await Promise.all(Array.from({ length: 20 }, () => connected(graphql.port, graphql.tenant.secret)));
         const withSite = 'subscription ($id: ID) { crawlUpdated(id: $id) { version site { id } } }';
-        const operations = clients.map((client, at) => client.subscribe(withSite, { id }, `an id that nobody else has: ${at}`));
+        const operations = clients.map((client, at) =>
+          client.subscribe(withSite, { id, undeclared: at }, `an id that nobody else has: ${at}`),
+        );
         await Promise.all(clients.map((client, at) => client.values(operations[at] ?? '', 1)));
         counts.clear();
         const { version } = await crawl.commit();
@@ -123,6 +126,27 @@ describe('crawlUpdated(id) over WebSocket', () => {
 });
 
 describe('crawlUpdated without id', () => {
+  it('tells what has changed while the bus was lost, the latest of each crawl, and stays', () =>
+    withGraphql(
+      async (graphql) => {
+        const client = await connected(graphql.port, graphql.tenant.secret);
+        const operation = client.subscribe(WATCH);
+        await client.values(client.subscribe('{ viewer { organization { id } } }'), 1);
+        const id = await graphql.start();
+        expect(await client.values(operation, 1)).toMatchObject([{ id, version: 1 }]);
+        const { bus } = graphql;
+        const crawl = await run({ ...graphql, bus: { ...bus, publish: async () => {} } });
+        await crawl.commit();
+        const { version } = await crawl.commit();
+        expect((await client.values(operation, 2)).slice(1)).toMatchObject([{ id, version }]);
+        const final = await crawl.finish();
+        expect((await client.values(operation, 3)).slice(2)).toMatchObject([{ id, version: final.version, state: 'DONE' }]);
+        expect(client.of(operation).every(({ type }) => type === 'next')).toBe(true);
+        client.close();
+      },
+      { timers: { now: () => systemTimers.now() * 20, after: (ms, callback) => systemTimers.after(ms / 20, callback) } },
+    ));
+
   it('tells of every crawl of the organization from now on, and of no other', () =>
     withGraphql(async (graphql) => {
       const other = await graphql.newTenant();

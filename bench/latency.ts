@@ -1,0 +1,123 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { WebSocket } from 'ws';
+import { COALESCE_MS } from '#bus/coalesce.ts';
+import { clockMs } from './fan-out/messages.ts';
+import type { CrawlReport, LatencyServerReady, Moment } from './latency/messages.ts';
+import { type Bench, expectSame, milliseconds, ratio } from './lib/report.ts';
+import { interleave } from './lib/stats.ts';
+
+const SERVER = fileURLToPath(new URL('./latency/server.ts', import.meta.url));
+const QUERY = 'subscription($id: ID!) { crawlUpdated(id: $id) { id host state urlsCrawled findingsCount error version } }';
+
+type Contender = 'bare' | 'crawlgate';
+const LABELS: Readonly<Record<Contender, string>> = { bare: 'bare ws', crawlgate: 'crawlgate' };
+
+type Measured = {
+  /** Of each update: from when it could be sent, which is when it was stored or when the window was over, to its arrival. */
+  readonly beyond: readonly number[];
+  /** Of each batch: from when it was stored to the arrival of the first update that has it. */
+  readonly fromStored: readonly number[];
+};
+
+/** The one watcher. Resolves when it has been told the stored state; `received` is filled until the final version has come. */
+async function watch(who: Contender, { port, key, crawlId }: LatencyServerReady): Promise<Moment[]> {
+  const received: Moment[] = [];
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, who === 'bare' ? [] : 'graphql-transport-ws', {
+    perMessageDeflate: false,
+  });
+  await once(socket, 'open');
+  if (who === 'crawlgate') {
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } }));
+    await once(socket, 'message');
+    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: QUERY, variables: { id: crawlId } } }));
+  } else {
+    socket.send('begin');
+  }
+  await once(socket, 'message');
+  socket.on('message', (data: Buffer) => {
+    const at = clockMs();
+    const version = Number(/"version":(\d+)/.exec(data.toString())?.[1] ?? Number.NaN);
+    if (!Number.isNaN(version)) received.push({ version, at }); // else the end of the operation
+  });
+  return received;
+}
+
+async function measure(who: Contender, ms: number): Promise<Measured> {
+  const server = fork(SERVER, [who, String(ms)]);
+  try {
+    const [ready] = (await once(server, 'message')) as [LatencyServerReady];
+    const received = await watch(who, ready);
+    const reported = once(server, 'message');
+    server.send('begin');
+    const [report] = (await reported) as [CrawlReport];
+    for (const deadline = clockMs() + 5_000; clockMs() < deadline && received.at(-1)?.version !== report.finalVersion; )
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    expectSame('the last version', report.finalVersion, received.at(-1)?.version);
+    return latenciesOf(report, received);
+  } finally {
+    const ended = once(server, 'exit');
+    server.disconnect();
+    await ended;
+  }
+}
+
+/** The final update waits for no window, and is left out of `beyond`. */
+function latenciesOf({ stored, published, finalVersion }: CrawlReport, received: readonly Moment[]): Measured {
+  const beyond: number[] = [];
+  for (const [at, { version }] of published.entries()) {
+    if (version === finalVersion) continue;
+    const storedAt = stored.find((each) => each.version === version)?.at ?? Number.NaN;
+    const open = Math.max(storedAt, (published[at - 1]?.at ?? Number.NEGATIVE_INFINITY) + COALESCE_MS);
+    const arrived = received.find((each) => each.version >= version)?.at ?? Number.NaN;
+    beyond.push(arrived - open);
+  }
+  const fromStored = stored.map(({ version, at }) => (received.find((each) => each.version >= version)?.at ?? Number.NaN) - at);
+  expectSame('updates without a time', 0, [...beyond, ...fromStored].filter(Number.isNaN).length);
+  return { beyond, fromStored };
+}
+
+const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+
+/** From a stored batch of pages to its update at one watcher. */
+export const latency: Bench = async ({ smoke, rounds }) => {
+  const ms = smoke ? 2_000 : 20_000;
+  const allRounds = smoke ? 1 : rounds;
+  const names = Object.keys(LABELS) as Contender[];
+  const contenders = Object.fromEntries(names.map((who) => [who, () => measure(who, ms)])) as Record<Contender, () => Promise<Measured>>;
+  const results = await interleave<Contender, Measured>(allRounds, contenders);
+  const all = (who: Contender, field: keyof Measured): number[] => results[who].flatMap((measured) => measured[field]);
+  const beyond = (who: Contender, part: number): number => quantile(all(who, 'beyond'), part);
+  return {
+    name: 'latency',
+    title: `From a stored batch of pages to its update at one WebSocket watcher, a batch each 10 to 70 ms with rests, ${ms / 1_000} s a round, ${allRounds} interleaved rounds, all updates together.`,
+    head: ['', 'updates', 'p50 beyond the window', 'p99 beyond the window', 'batches', 'p99 of a batch, window included'],
+    rows: names.map((who) => [
+      LABELS[who],
+      String(all(who, 'beyond').length),
+      milliseconds(beyond(who, 0.5)),
+      milliseconds(beyond(who, 0.99)),
+      String(all(who, 'fromStored').length),
+      milliseconds(quantile(all(who, 'fromStored'), 0.99)),
+    ]),
+    targets: [
+      { what: 'p99 beyond the 200 ms window', measured: milliseconds(beyond('crawlgate', 0.99)), target: '≤ 20 ms' },
+      {
+        what: 'p99 of a batch, less the window',
+        measured: milliseconds(quantile(all('crawlgate', 'fromStored'), 0.99) - COALESCE_MS),
+        target: '≤ 20 ms',
+      },
+      {
+        what: 'p99 beyond the window, against the bare server',
+        measured: ratio(beyond('crawlgate', 0.99) / beyond('bare', 0.99)),
+        target: 'told',
+      },
+    ],
+    notes: [
+      'Batches are stored by `commitPages` of the real store in a thread of its own, and told through the real bus and its 200 ms window; both servers hear of the same. The bare one sends the snapshot as it is, with neither protocol nor GraphQL.',
+      'Beyond the window: from when an update could be sent, which is when its batch was stored or when the window after the update before was over, to its arrival.',
+    ],
+  };
+};
