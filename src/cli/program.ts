@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts';
 import { addConfig } from './config.ts';
 import { type Context, UsageError } from './context.ts';
 import { addKeys } from './keys.ts';
+import { addMigrate } from './migrate.ts';
 import { addOpenapi } from './openapi.ts';
 import { addOrgs } from './orgs.ts';
 import { addSchema } from './schema.ts';
@@ -39,6 +40,7 @@ function createProgram(context: Context): Command {
   addServe(program, context);
   addOrgs(program, context);
   addKeys(program, context);
+  addMigrate(program, context);
   addOpenapi(program, context);
   addSchema(program, context);
   addConfig(program, context);
