@@ -26,7 +26,7 @@ export async function insertAbsent<T extends object>(
     const refused = [error.writeErrors].flat();
     const onlyTaken = isDuplicate(error) && refused.every(({ code }) => code === error.code) && !error.result.getWriteConcernError();
     if (!onlyTaken) throw error;
-    return error.insertedCount;
+    return documents.length - refused.length;
   }
 }
 
