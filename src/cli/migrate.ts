@@ -60,7 +60,9 @@ export function addMigrate(program: Command, context: Context): void {
     .action(async ({ from, to, organization = null, json }: Options) => {
       if (from.label === to.label) throw new UsageError(`--from and --to are the same store, ${from.label}`);
       const { stop } = context.listenForSignals();
-      const stores = await openStores(from, to);
+      const stores = await openStores(from, to).catch((error: unknown) => {
+        throw error instanceof WrongStoreUrl ? new UsageError(error.message) : error;
+      });
       const progress = await createProgress(context, KIND_NAMES);
       try {
         const counts = await createMigrate(stores)({ organization, progress, signal: stop });

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { DEFAULT_MONGO_SETTINGS, openMongoStore } from '#store/mongo/open.ts';
+import { DEFAULT_MONGO_SETTINGS, openMongoStore, WrongMongoUrl } from '#store/mongo/open.ts';
 import { openSqliteBeside } from '#store/sqlite/beside.ts';
 import { lockData } from '#store/sqlite/data-lock.ts';
 import type { Store } from '#store/store.ts';
@@ -58,8 +58,8 @@ const MONGO_SETTINGS = { ...DEFAULT_MONGO_SETTINGS, answerTimeoutMs: 60_000 };
 
 /**
  * Opens two stores for this process alone, the first of which must exist: the directory of a SQLite store is locked against servers;
- * on MongoDB there must be no live lease. Throws an `Error` of one line, with nothing left open, when a store cannot be opened or a
- * server runs on it.
+ * on MongoDB there must be no live lease. Throws a `WrongStoreUrl` for an option that there is not, an `Error` when a store cannot be
+ * opened or a server runs on it: one line, with nothing left open.
  */
 export async function openStores(from: StorePlace, to: StorePlace): Promise<OpenStores> {
   const closing: (() => Promise<void> | void)[] = [];
@@ -90,7 +90,8 @@ export async function openStores(from: StorePlace, to: StorePlace): Promise<Open
         );
       return store;
     } catch (error) {
-      throw new Error(`${place.label}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      const told = `${place.label}: ${error instanceof Error ? error.message : String(error)}`;
+      throw error instanceof WrongMongoUrl ? new WrongStoreUrl(told) : new Error(told, { cause: error });
     }
   }
 

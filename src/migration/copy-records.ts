@@ -28,6 +28,13 @@ export type CopyRecords = {
 const PAGES_AT_ONCE = 200;
 const RECORDS_AT_ONCE = 500;
 
+const NAMES: Partial<Record<CopyKind, string>> = {
+  key: 'API key',
+  startRing: 'start limit of the API key',
+  idempotency: 'idempotency key',
+};
+const nameOf = (kind: CopyKind): string => NAMES[kind] ?? kind;
+
 /** What differs, by the names of the fields; the values may be secrets. */
 function differencesOf(source: object, target: object): string {
   const [left, right] = [new Map(Object.entries(source)), new Map(Object.entries(target))];
@@ -53,7 +60,7 @@ export function createCopyRecords({ from, to }: Stores): CopyRecords {
       const there = found.get(key);
       if (there === undefined || isDeepStrictEqual(there, record)) continue;
       throw new MigrationRefused(
-        `the target has the ${kind} ${key} with other content (${differencesOf(record, there)}): nothing is overwritten; use an empty store, one that no server has been started on`,
+        `the target has the ${nameOf(kind)} ${key} with other content (${differencesOf(record, there)}): nothing is overwritten; use an empty store, one that no server has been started on`,
       );
     }
     return new Set(found.keys());
@@ -66,7 +73,7 @@ export function createCopyRecords({ from, to }: Stores): CopyRecords {
     const refused = records.find((record) => !same.has(keyOf(record)));
     if (refused !== undefined)
       throw new MigrationRefused(
-        `the target cannot take the ${kind} ${keyOf(refused)}: its name, secret or URL belongs to another one there`,
+        `the target cannot take the ${nameOf(kind)} ${keyOf(refused)}: its name, secret or URL belongs to another one there`,
       );
   };
 

@@ -19,7 +19,7 @@ export type MigrationOptions = {
  *
  * No server may run on either store meanwhile. The source is brought to rest (its outboxes are relayed, half-done ends completed) and
  * otherwise left as it is. A running crawl goes without its lease, with its frontier, its charge and its holds: the first worker on
- * the target that claims it goes on where it was. Rejects with `MigrationRefused` when there is no such organization, and when a record
+ * the target that claims it goes on where it was. Rejects with `MigrationRefused` when there is no such organization (or none), and when a record
  * of the target has the key, the name or the secret of one of the source and other content; organizations and keys are looked at
  * before anything is written.
  */
@@ -32,7 +32,11 @@ export function createMigrate(stores: Stores): Migrate {
   const records = createCopyRecords(stores);
 
   async function chosen(idOrName: string | null): Promise<readonly Organization[]> {
-    if (idOrName === null) return from.listOrganizations();
+    if (idOrName === null) {
+      const all = await from.listOrganizations();
+      if (all.length === 0) throw new MigrationRefused('the source has no organizations: is it the store that was meant?');
+      return all;
+    }
     const found = await from.findOrganization(idOrName);
     if (found === null) throw new MigrationRefused(`the source has no organization ${JSON.stringify(idOrName)}`);
     return [found];

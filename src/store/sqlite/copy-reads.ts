@@ -21,9 +21,13 @@ export function createCopyReads(sql: Sql, now: () => EpochMs): CopyReads {
       return sql.all(text, ...ownerOf(owner), ...place, limit).map(of);
     },
     findCopies<Kind extends CopyKind>(kind: Kind, owner: CopyOwner<Kind>, records: readonly Copies[Kind][]) {
-      const { columns, source, ownerOf, key, of }: CopyTable<Kind> = tables[kind];
+      const { columns, source, found, ownerOf, key, of }: CopyTable<Kind> = tables[kind];
       const keys = JSON.stringify(records.map(COPY_KEYS[kind]));
-      return sql.all(`select ${columns} ${source} and ${key} in (select value from json_each(?))`, ...ownerOf(owner), keys).map(of);
+      const rows =
+        found === undefined
+          ? sql.all(`select ${columns} ${source} and ${key} in (select value from json_each(?))`, ...ownerOf(owner), keys)
+          : sql.all(`select ${columns} ${found}`, keys);
+      return rows.map(of);
     },
     countCopies: (kind, organizationId) => countOf(`select count(*) as count ${tables[kind].counted}`, organizationId),
     countLiveLeases: () =>

@@ -16,6 +16,8 @@ export type CopyTable<Kind extends CopyKind> = {
   /** `from … where …`, as far as the owner; its values are those of `ownerOf`. */
   readonly source: string;
   readonly ownerOf: (owner: CopyOwner<Kind>) => SQLInputValue[];
+  /** `from … where …` with the keys as a JSON array, for records that may be there before what tells whose they are. */
+  readonly found?: string;
   /** The column that the record's key is in. */
   readonly key: string;
   /** The columns of the order, and a record's place in it; null: before the first. */
@@ -179,6 +181,7 @@ export function createCopyTables(sql: Sql): CopyTables {
     startRing: {
       columns: 'key_id, next, slots',
       source: 'from api_keys cross join start_rings on key_id = id where +organization_id = ?',
+      found: 'from start_rings where key_id in (select value from json_each(?))',
       ownerOf: ofOrganization,
       key: 'id',
       order: 'id',
