@@ -15,6 +15,8 @@ Examples:
   crawlgate serve                                   start the service; the first start makes an API key
   crawlgate orgs create acme --quota 50000          a tenant with its own keys, crawls and quota
   crawlgate keys create -o acme --name ci           a key for it; the secret is shown once
+  crawlgate migrate --from sqlite:data/crawlgate.db --to mongodb://db1/crawlgate
+                                                    move to a larger store
   crawlgate config                                  the environment variables that set everything
 
 Exit codes: 0 done, 1 failed, 2 called or configured wrongly.`;

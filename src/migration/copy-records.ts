@@ -25,7 +25,7 @@ export type CopyRecords = {
 };
 
 /** Of pages, which may have a megabyte of links each, fewer are in memory at once. */
-const PAGES_AT_ONCE = 200;
+const PAGES_AT_ONCE = 50;
 const RECORDS_AT_ONCE = 500;
 
 const NAMES: Partial<Record<CopyKind, string>> = {
