@@ -39,11 +39,17 @@ export async function copyCrawls({ from, records, progress, signal }: CrawlsToCo
       progress.add('crawl', 1);
     }
     const copyNext = async (): Promise<void> => {
-      for (let crawl = waiting.shift(); crawl !== undefined; crawl = waiting.shift()) {
-        signal.throwIfAborted();
-        await copyCrawl(crawl);
+      try {
+        for (let crawl = waiting.shift(); crawl !== undefined; crawl = waiting.shift()) {
+          signal.throwIfAborted();
+          await copyCrawl(crawl);
+        }
+      } catch (error) {
+        waiting.length = 0; // the others end with what they are at
+        throw error;
       }
     };
-    await Promise.all(Array.from({ length: CRAWLS_AT_ONCE }, copyNext));
+    const ends = await Promise.allSettled(Array.from({ length: CRAWLS_AT_ONCE }, copyNext));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 }
