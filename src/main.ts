@@ -36,6 +36,7 @@ const code = await runCommand(process.argv.slice(2), {
   listenForSignals,
   out: (text) => void process.stdout.write(text),
   err: process.stderr,
+  errTerminal: process.stderr.isTTY === true ? process.stderr : null,
   isTerminal: process.stdout.isTTY === true,
 });
 // Whatever a stop that took too long has left behind must not keep the process; what was written leaves first.

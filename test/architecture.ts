@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   limiter: ['domain'],
   'limiter/adapter': ['domain', 'telemetry', 'limiter', 'redis'],
   service: ['domain', 'telemetry', 'store', 'bus', 'limiter'],
+  migration: ['domain', 'store'],
   crawler: ['domain', 'telemetry', 'store', 'bus'],
   analysis: ['domain', 'telemetry', 'store', 'bus'],
   worker: ['domain', 'telemetry', 'store', 'bus', 'service', 'crawler', 'analysis'],
@@ -37,12 +38,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'limiter',
     'limiter/adapter',
     'service',
+    'migration',
     'crawler',
     'analysis',
     'worker',
     'http',
   ],
-  cli: ['domain', 'telemetry', 'config', 'store', 'bus', 'service', 'http', 'compose'],
+  cli: ['domain', 'telemetry', 'config', 'store', 'bus', 'service', 'migration', 'http', 'compose'],
   main: ['domain', 'telemetry', 'config', 'cli'],
 };
 

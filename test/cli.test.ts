@@ -12,7 +12,8 @@ describe('the command line', () => {
   it('shows its commands, examples and exit codes as help', async () => {
     const { stdout, stderr, code } = await runCli(['--help']);
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-    for (const word of ['serve', 'orgs', 'keys', 'openapi', 'config', 'Examples:', 'Exit codes:']) expect(stdout).toContain(word);
+    for (const word of ['serve', 'orgs', 'keys', 'migrate', 'openapi', 'config', 'Examples:', 'Exit codes:'])
+      expect(stdout).toContain(word);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
   });
 

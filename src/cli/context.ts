@@ -10,6 +10,8 @@ export type Context = {
   readonly out: (text: string) => void;
   /** Takes log lines, and the one line that says why a command failed. */
   readonly err: { write(text: string): void };
+  /** Where a progress bar can be drawn: stderr, when it is a terminal. */
+  readonly errTerminal: NodeJS.WritableStream | null;
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
 };

@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts';
 import { addConfig } from './config.ts';
 import { type Context, UsageError } from './context.ts';
 import { addKeys } from './keys.ts';
+import { addMigrate } from './migrate.ts';
 import { addOpenapi } from './openapi.ts';
 import { addOrgs } from './orgs.ts';
 import { addSchema } from './schema.ts';
@@ -14,6 +15,8 @@ Examples:
   crawlgate serve                                   start the service; the first start makes an API key
   crawlgate orgs create acme --quota 50000          a tenant with its own keys, crawls and quota
   crawlgate keys create -o acme --name ci           a key for it; the secret is shown once
+  crawlgate migrate --from sqlite:data/crawlgate.db --to mongodb://db1/crawlgate
+                                                    move to a larger store
   crawlgate config                                  the environment variables that set everything
 
 Exit codes: 0 done, 1 failed, 2 called or configured wrongly.`;
@@ -39,6 +42,7 @@ function createProgram(context: Context): Command {
   addServe(program, context);
   addOrgs(program, context);
   addKeys(program, context);
+  addMigrate(program, context);
   addOpenapi(program, context);
   addSchema(program, context);
   addConfig(program, context);

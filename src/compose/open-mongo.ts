@@ -1,5 +1,5 @@
 import { Refusal } from '#domain/errors.ts';
-import { isMongoUrl, openMongoStore } from '#store/mongo/open.ts';
+import { openMongoStore, WrongMongoUrl } from '#store/mongo/open.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
 import { backoffMs, pause, systemTimers } from '#worker/timers.ts';
@@ -17,13 +17,14 @@ export type OpenMongoOptions = {
 
 /** Opens the store. What it throws is one line, and shows no more of the URL than a server's address. */
 export async function openMongo({ config, url, log, waitMs, signal }: OpenMongoOptions): Promise<Store> {
-  if (!isMongoUrl(url)) throw new ConfigError('STORE_URL is not a connection string that the MongoDB driver takes: look at its options');
   const since = performance.now();
   for (let failures = 1; ; failures++) {
     try {
       return await unlessAborted(openMongoStore({ url, log, settings: settingsOf(config) }), signal);
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof WrongMongoUrl)
+        throw new ConfigError('STORE_URL is not a connection string that the MongoDB driver takes: look at its options');
       if (!isAway(error)) throw refusalOf(error);
       if (performance.now() - since >= waitMs)
         throw new Error(`the MongoDB of STORE_URL does not answer: ${reasonOf(error)}`, { cause: error });

@@ -3,6 +3,7 @@ import { accountTests } from './accounts.ts';
 import { analysisTests } from './analysis.ts';
 import { claimTests } from './claims.ts';
 import { commitTests } from './commits.ts';
+import { copyTests } from './copies.ts';
 import { crashTests } from './crash.ts';
 import { endingTests } from './endings.ts';
 import { eventTests } from './events.ts';
@@ -31,6 +32,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     eventTests(harness);
     keepingTests(harness);
     exclusionTests(harness);
+    copyTests(harness);
     crashTests(harness);
   });
 }

@@ -39,7 +39,7 @@ export function createCrawlLists({ crawls }: Database): CrawlLists {
 }
 
 /** The bound on startedAt alone is what the index is entered by. */
-const beyond = (sign: '$lt' | '$gt', { startedAt, id }: CrawlPosition): Filter<CrawlDocument> => {
+export const beyond = (sign: '$lt' | '$gt', { startedAt, id }: CrawlPosition): Filter<CrawlDocument> => {
   const at = new Date(startedAt);
   return { startedAt: { [`${sign}e`]: at }, $or: [{ startedAt: { [sign]: at } }, { _id: { [sign]: id } }] };
 };

@@ -7,7 +7,7 @@ import { findingOf, pageOf, WITHOUT_LINKS } from './page-records.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import type { StartRings } from './start-rings.ts';
 
-const siteOf = ({ _id, organizationId, host, authority, firstCrawledAt, lastCrawledAt }: SiteDocument): SiteRecord => ({
+export const siteOf = ({ _id, organizationId, host, authority, firstCrawledAt, lastCrawledAt }: SiteDocument): SiteRecord => ({
   id: _id,
   organizationId,
   host,

@@ -46,8 +46,8 @@ export type IdempotencyDocument = {
   readonly _id: string;
   readonly requestHash: string;
   readonly crawlId: CrawlId;
-  /** Whose ring the start takes a slot of, whoever completes it. */
-  readonly keyId: KeyId;
+  /** Whose ring the start takes a slot of, whoever completes it; null when it is complete, and was copied from another store. */
+  readonly keyId: KeyId | null;
   readonly createdAt: Date;
 };
 
@@ -122,7 +122,7 @@ export type FindingDocument = Finding & { readonly crawl: CrawlId; readonly run:
 
 export type HoldDocument = {
   readonly granted: number;
-  /** What of it was charged; told by the settling. Before it the crawl knows. */
+  /** What of it was charged; told by the settling, or by a copy that comes before its crawl. Before it the crawl knows. */
   readonly used?: number;
   readonly closedAt?: Date;
 };

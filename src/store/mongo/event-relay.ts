@@ -10,10 +10,12 @@ export type Told = Pick<CrawlDocument, '_id' | 'organizationId' | 'startedAt' | 
 export type EventRelay = {
   /** Moves up to `most` events of a crawl, in their order; answers how many it took out of the outbox. */
   relayCrawl(crawl: Told, most: number): Promise<number>;
+  /** The highest number that the organization's log has had; 0 before the first. */
+  lastSeq(organizationId: OrganizationId): Promise<number>;
 };
 
 export function createEventRelay({ events, crawls, organizations }: Database): EventRelay {
-  /** The highest number in use. Those that were swept are read last: they are noted before their events go. */
+  // Those that were swept are read last: they are noted before their events go.
   async function lastSeq(organizationId: OrganizationId): Promise<number> {
     const last = await events.findOne({ organizationId }, { sort: { seq: -1 }, projection: { seq: 1 } });
     const swept = await organizations.findOne({ id: organizationId }, { projection: { sweptSeq: 1 } });
@@ -28,6 +30,7 @@ export function createEventRelay({ events, crawls, organizations }: Database): E
   }
 
   return {
+    lastSeq,
     async relayCrawl(crawl, most) {
       const { organizationId } = crawl;
       const entries = crawl.outbox.slice(0, most);

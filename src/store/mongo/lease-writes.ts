@@ -18,6 +18,7 @@ const HELD = { 'lease.token': { $gt: '' } };
 const EXPIRY = { $add: ['$lease.beatAt', '$lease.ms'] };
 const EXPIRED = { $expr: { $lte: [EXPIRY, '$$NOW'] } };
 const LIVE = { $expr: { $gt: [EXPIRY, '$$NOW'] } };
+export const LIVE_LEASE = { ...HELD, ...LIVE } as Filter<CrawlDocument>;
 
 /** How many of an organization's oldest crawls are tried before its turn is counted anew: other workers try the same ones. */
 const CANDIDATES = 10;
@@ -25,7 +26,7 @@ const CANDIDATES = 10;
 export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: QuotaWrites, pages: PageWrites): LeaseWrites {
   const { crawls } = database;
 
-  const leasesOn = (authority: string): Promise<number> => crawls.countDocuments({ authority, ...HELD, ...LIVE } as Filter<CrawlDocument>);
+  const leasesOn = (authority: string): Promise<number> => crawls.countDocuments({ authority, ...LIVE_LEASE });
 
   /** The claim of a crawl whose lease is had: what the last worker committed is brought into the pages before this one reads them. */
   async function claimOf(crawl: CrawlDocument, token: LeaseToken, claimedAt: number): Promise<Claim> {

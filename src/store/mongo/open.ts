@@ -1,4 +1,4 @@
-import { MongoClient } from 'mongodb';
+import { MongoClient, type MongoClientOptions } from 'mongodb';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Log } from '#telemetry.ts';
 import type { Store } from '../store.ts';
@@ -37,26 +37,29 @@ export type MongoStoreOptions = {
   readonly settings: MongoSettings;
 };
 
-const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/?]+\/[^?]/;
+/** The URL is none that the driver takes. What exactly is wrong is not told: it would show parts of the URL, such as a password. */
+export class WrongMongoUrl extends Error {
+  override readonly name = 'WrongMongoUrl';
+}
 
-/** Whether the driver takes the connection string. Asked without its words: they may repeat parts of the credentials. */
-export function isMongoUrl(url: string): boolean {
+function newClient(url: string, options: MongoClientOptions): MongoClient {
   try {
-    new MongoClient(url);
-    return true;
+    return new MongoClient(url, options);
   } catch {
-    return false;
+    throw new WrongMongoUrl('The URL is not a MongoDB connection string, or has an option that there is not.');
   }
 }
+
+const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/?]+\/[^?]/;
 
 /**
  * Opens the store on a MongoDB server, replica set or sharded cluster; makes and checks its indexes. Reads and writes are majority
  * ones on the primary, whatever the URL says, and no write is ever repeated by the driver: each is safe to repeat by its own filter.
- * Throws `unavailable` when no server answers, and an `Error` when the database was written by a newer version.
+ * Throws `WrongMongoUrl`, `unavailable` when no server answers, and an `Error` when the database was written by a newer version.
  */
 export async function openMongoStore({ url, log, settings }: MongoStoreOptions): Promise<Store> {
   const { poolSize, connectTimeoutMs, selectionTimeoutMs, answerTimeoutMs, retryReads } = settings;
-  const client = new MongoClient(url, {
+  const client = newClient(url, {
     appName: 'crawlgate',
     maxPoolSize: poolSize,
     connectTimeoutMS: connectTimeoutMs,

@@ -1,6 +1,7 @@
 import type { Store } from '../store.ts';
 import { createAccountReads } from './account-reads.ts';
 import { createAccountWrites } from './account-writes.ts';
+import { createCopies } from './copies.ts';
 import { createCrawlLists } from './crawl-list.ts';
 import { createCrawlReads } from './crawl-reads.ts';
 import { createCrawlSteps } from './crawl-steps.ts';
@@ -38,5 +39,6 @@ export function createOperations(database: Database): Operations {
     ...createRunWrites(database, steps, quota, pages),
     ...createEventReads(database),
     ...createEventWrites(database, relay, quota, removal),
+    ...createCopies(database, steps, quota, pages, relay),
   };
 }

@@ -14,7 +14,7 @@ export type PageWrites = {
   apply(crawl: CrawlId, pending: Pending): Promise<void>;
 };
 
-const urlHash = (url: string): string => hash('sha256', url, 'base64url').slice(0, 22);
+export const urlHash = (url: string): string => hash('sha256', url, 'base64url').slice(0, 22);
 
 export function createPageWrites({ pages }: Database): PageWrites {
   const discover = (crawl: CrawlId, { seq, url, ...page }: DiscoveredPage): AnyBulkWriteOperation<PageDocument> => ({

@@ -28,7 +28,7 @@ export type QuotaWrites = {
   sweepHolds(before: EpochMs, limit: number): Promise<number>;
 };
 
-const usageId = (organizationId: OrganizationId, month: Month): string => `${organizationId}:${month}`;
+export const usageId = (organizationId: OrganizationId, month: Month): string => `${organizationId}:${month}`;
 const ABSENT = { $exists: false } as const;
 
 type OpenHold = { readonly crawl: CrawlId; readonly granted: number };

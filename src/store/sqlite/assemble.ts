@@ -74,6 +74,13 @@ export function assembleStore({ reads, write: submit, shut }: AssembleOptions): 
     sweep: (...args) => write('sweep', ...args),
     now: (...args) => read('now', ...args),
 
+    // What is answered is of the kind that was asked for; `read` knows only that it is of some kind.
+    readCopies: (...args) => read('readCopies', ...args) as Promise<never>,
+    findCopies: (...args) => read('findCopies', ...args) as Promise<never>,
+    insertCopies: (...args) => write('insertCopies', ...args),
+    countCopies: (...args) => read('countCopies', ...args),
+    countLiveLeases: (...args) => read('countLiveLeases', ...args),
+
     async ping() {
       await write('ping');
       await read('findOrganization', '');

@@ -1,6 +1,8 @@
 import type { EpochMs } from '#domain/ids.ts';
 import { type AccountReads, createAccountReads } from './account-reads.ts';
 import { type AccountWrites, createAccountWrites } from './account-writes.ts';
+import { type CopyReads, createCopyReads } from './copy-reads.ts';
+import { type CopyWrites, createCopyWrites } from './copy-writes.ts';
 import { type CrawlLists, createCrawlLists } from './crawl-list.ts';
 import { type CrawlReads, createCrawlReads } from './crawl-reads.ts';
 import { createCrawlSteps } from './crawl-steps.ts';
@@ -15,14 +17,15 @@ import { createRunWrites, type RunWrites } from './run-writes.ts';
 import type { Sql } from './sql.ts';
 
 /** What reads, on any connection. */
-export type Reads = AccountReads & CrawlReads & CrawlLists & RunReads & EventReads;
+export type Reads = AccountReads & CrawlReads & CrawlLists & RunReads & EventReads & CopyReads;
 
 /** What writes; each is called inside a transaction, and leaves nothing behind when it throws and is rolled back. */
 export type Writes = AccountWrites &
   CrawlWrites &
   LeaseWrites &
   RunWrites &
-  EventWrites & {
+  EventWrites &
+  CopyWrites & {
     /** Proves that the writing connection can begin a transaction. */
     ping(): void;
   };
@@ -33,6 +36,7 @@ export const createReads = (sql: Sql, now: () => EpochMs): Reads => ({
   ...createCrawlLists(sql),
   ...createRunReads(sql, now),
   ...createEventReads(sql, now),
+  ...createCopyReads(sql, now),
 });
 
 export function createWrites(sql: Sql, now: () => EpochMs): Writes {
@@ -44,6 +48,7 @@ export function createWrites(sql: Sql, now: () => EpochMs): Writes {
     ...createLeaseWrites(sql, now, steps, quota),
     ...createRunWrites(sql, now, steps, quota, createPageWrites(sql)),
     ...createEventWrites(sql, now),
+    ...createCopyWrites(sql),
     ping() {},
   };
 }

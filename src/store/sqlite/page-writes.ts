@@ -12,7 +12,7 @@ export type PageWrites = {
 };
 
 /** 48 bits: they keep the index small. Equal hashes are told apart by the URL itself. */
-const urlHash = (url: string): number => hash('sha1', url, 'buffer').readUIntBE(0, 6);
+export const urlHash = (url: string): number => hash('sha1', url, 'buffer').readUIntBE(0, 6);
 
 export function createPageWrites(sql: Sql): PageWrites {
   return {

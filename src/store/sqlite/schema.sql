@@ -24,6 +24,7 @@ CREATE TABLE holds ( crawl integer not null, month text not null, granted intege
 CREATE INDEX holds_closed on holds (closed_at) where closed_at is not null;
 CREATE TABLE idempotency ( organization_id text not null, key text not null, request_hash text not null, crawl_id text not null, created_at integer not null, primary key (organization_id, key) ) without rowid;
 CREATE INDEX idempotency_by_age on idempotency (created_at);
+CREATE TABLE incoming ( organization_id text not null, crawl_id text not null, n integer not null unique, primary key (organization_id, crawl_id) ) without rowid;
 CREATE TABLE organizations ( id text primary key, name text not null unique, monthly_url_quota integer not null, created_at integer not null, last_event_seq integer not null default 0 ) without rowid;
 CREATE TABLE outbox ( n integer primary key autoincrement, organization_id text not null, key text not null, type text not null, crawl_id text not null, at integer not null, snapshot text not null );
 CREATE TABLE pages ( crawl integer not null, seq integer not null, url text not null, url_hash integer not null, depth integer not null, status text not null, redirects integer not null, found_on integer, reason text, http_status integer, content_type text, redirect_url text, fetched_at integer, duration_ms integer, bytes integer not null default 0, truncated integer not null default 0, links_truncated integer not null default 0, facts text, links blob, other_links text, primary key (crawl, seq) ) without rowid;

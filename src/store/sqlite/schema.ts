@@ -3,7 +3,7 @@
  * a change is a new step.
  *
  * Crawls have a small integer key `n` inside, which never comes back (AUTOINCREMENT), because pages and findings of a removed crawl
- * are swept later (`trash`). Times are milliseconds since 1970, booleans 0 or 1.
+ * are swept later (`trash`), and those of one that is copied in come before it (`incoming`). Times are milliseconds since 1970, booleans 0 or 1.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -103,5 +103,10 @@ export const MIGRATIONS: readonly string[] = [
     origin text primary key, status integer, body text, error text, fetched_at integer not null, expires_at integer not null
   ) without rowid;
   create index robots_by_expiry on robots (expires_at);
+  `,
+  `
+  create table incoming (
+    organization_id text not null, crawl_id text not null, n integer not null unique, primary key (organization_id, crawl_id)
+  ) without rowid;
   `,
 ];

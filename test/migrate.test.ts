@@ -1,0 +1,328 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createAnalyze } from '#analysis/create-analyze.ts';
+import { RULES } from '#analysis/registry.ts';
+import { createLocalBus } from '#bus/local.ts';
+import { createCrawler } from '#crawler/create-crawler.ts';
+import type { ApiKey } from '#domain/account.ts';
+import { parseNetwork } from '#domain/address.ts';
+import type { CrawlId, LeaseToken, OrganizationId } from '#domain/ids.ts';
+import { isFinal as isFinalSnapshot, type Snapshot } from '#domain/snapshot.ts';
+import { everythingOf, fill } from '#store/contract/filled.ts';
+import { allPages, expectCountersOf, fetchPages } from '#store/contract/pages.ts';
+import { claimNext, createTenant } from '#store/contract/world.ts';
+import { silent as log, urlOf } from '#store/mongo/fixtures/harness.ts';
+import { withServer } from '#store/mongo/fixtures/with-server.ts';
+import { DEFAULT_MONGO_SETTINGS, openMongoStore } from '#store/mongo/open.ts';
+import { openSqliteBeside } from '#store/sqlite/beside.ts';
+import type { Store } from '#store/store.ts';
+import { systemTimers as timers } from '#worker/timers.ts';
+import { createWorker } from '#worker/worker.ts';
+import { page, type Route, startSite } from './fixtures/site.ts';
+import { apiOf, isFinal, keyOf, runCli, startServer, tempDataDir } from './server-process.ts';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const databaseIn = (directory: string): string => `${directory}/crawlgate.db`;
+const urlIn = (directory: string): string => `sqlite:${databaseIn(directory)}`;
+
+const SITE_PAGES = 400;
+const ANSWER_MS = 30;
+const pathOf = (n: number): string => (n === 0 ? '/' : `/p${n}`);
+
+const site = await startSite(
+  Object.fromEntries(
+    Array.from({ length: SITE_PAGES }, (_, n): [string, Route] => {
+      const links = Array.from({ length: 10 }, (_, k) => 10 * n + k + 1).filter((target) => target < SITE_PAGES);
+      const body = page(n % 2 === 0 ? '' : `Page ${n}`, links.map(pathOf));
+      return [
+        pathOf(n),
+        (_, response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(body), ANSWER_MS),
+      ];
+    }),
+  ),
+);
+afterAll(() => site.close());
+
+type NewKey = ApiKey & { readonly secret: string };
+type List = { readonly data: readonly { readonly id: string }[]; readonly nextCursor: string | null };
+
+async function cliJson<Answer>(dataDir: string, ...words: string[]): Promise<Answer> {
+  const { stdout, stderr, code } = await runCli([...words, '--json'], { DATA_DIR: dataDir });
+  expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  return JSON.parse(stdout) as Answer;
+}
+
+/** Migrates, and answers the counts, which are equal. */
+async function migrated(from: string, to: string): Promise<Record<string, number>> {
+  const { stdout, stderr, code } = await runCli(['migrate', '--from', from, '--to', to, '--json']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^([\w ]+: \d+\n)+$/i) });
+  const counts = JSON.parse(stdout) as { kind: string; source: number; target: number; equal: boolean }[];
+  for (const count of counts) expect(count).toMatchObject({ target: count.source, equal: true });
+  return Object.fromEntries(counts.map(({ kind, target }) => [kind, target]));
+}
+
+const IDEMPOTENT = { method: 'POST', headers: { 'Idempotency-Key': 'the first one' } };
+
+/** Two organizations on a server that is killed while a crawl of the second is under way. */
+async function lived(dataDir: string) {
+  await using server = await startServer(dataDir, { READ_LIMIT_PER_MINUTE: '0' });
+  const key = keyOf(dataDir);
+  const api = apiOf(server.url, key);
+  const request = { ...IDEMPOTENT, body: JSON.stringify({ url: site.origin, maxUrls: 5 }) };
+  const { id: first } = (await (await api.fetch('/v1/crawls', request)).json()) as { id: string };
+  await api.until(first, isFinal);
+  const second = await api.start({ url: site.origin, maxUrls: 3 });
+  await api.until(second, isFinal);
+
+  await cliJson(dataDir, 'orgs', 'create', 'acme');
+  const acme = await cliJson<NewKey>(dataDir, 'keys', 'create', '-o', 'acme');
+  const revoked = await cliJson<NewKey>(dataDir, 'keys', 'create', '-o', 'acme');
+  await cliJson(dataDir, 'keys', 'revoke', revoked.id);
+  const acmeApi = apiOf(server.url, acme.secret);
+  const running = await acmeApi.start({ url: site.origin, maxUrls: SITE_PAGES, maxDepth: 20 });
+  await acmeApi.until(running, ({ urlsCrawled }) => urlsCrawled > 30);
+
+  const beside = await runCli(['migrate', '--from', urlIn(dataDir), '--to', urlIn(`${dataDir}-beside`)]);
+  expect(beside).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^crawlgate: [^\n]*server is running[^\n]*\n$/) });
+
+  const paths = {
+    crawls: '/v1/crawls?limit=1',
+    pages: `/v1/crawls/${first}/pages?limit=2`,
+    findings: `/v1/crawls/${first}/findings?limit=1`,
+  };
+  const cursors = await Promise.all(
+    Object.values(paths).map(async (path) => {
+      const { nextCursor } = await api.get<List>(path);
+      if (nextCursor === null) throw new Error(`there is no more at ${path}`);
+      return `${path}&cursor=${nextCursor}`;
+    }),
+  );
+  const answers = await Promise.all(cursors.map((path) => api.get<List>(path)));
+  const detail = await api.detail(first);
+  expect((await acmeApi.detail(running)).state).toBe('running');
+  server.kill('SIGKILL');
+  await server.ended;
+  return { key, first, second, running, acme, revoked, request, cursors, answers, detail };
+}
+
+/** A server on what was moved answers as the one before: by ids, cursors, keys and idempotency keys. */
+async function expectSame(dataDir: string, before: Awaited<ReturnType<typeof lived>>): Promise<void> {
+  await using server = await startServer(dataDir, { READ_LIMIT_PER_MINUTE: '0' });
+  const { key, first, running, acme, revoked, request, cursors, answers, detail } = before;
+  const [api, acmeApi] = [apiOf(server.url, key), apiOf(server.url, acme.secret)];
+  expect(await api.detail(first)).toEqual(detail);
+  expect(await Promise.all(cursors.map((path) => api.get<List>(path)))).toEqual(answers);
+  const replayed = await api.fetch('/v1/crawls', request);
+  expect({ status: replayed.status, body: await replayed.json() }).toMatchObject({ status: 202, body: { id: first } });
+  expect((await apiOf(server.url, revoked.secret).fetch('/v1/ping')).status).toBe(401);
+  const ended = await acmeApi.until(running, isFinal);
+  expect(ended).toMatchObject({ state: 'done', urlsCrawled: SITE_PAGES });
+  const pages = await acmeApi.pages(running);
+  expect(pages.filter(({ status }) => status === 'fetched')).toHaveLength(SITE_PAGES);
+  expect(new Set(pages.map(({ url }) => url)).size).toBe(pages.length);
+  expect(await acmeApi.usage()).toMatchObject({ used: SITE_PAGES, reserved: 0 });
+  expect(await api.usage()).toMatchObject({ used: 8, reserved: 0 });
+}
+
+/** Runs every crawl of the store to its end with a worker in this process; answers how the one ended. */
+async function workUntilEnd(store: Store, id: CrawlId): Promise<Snapshot> {
+  const bus = createLocalBus({ log });
+  const ended = Promise.withResolvers<Snapshot>();
+  const publish = (snapshot: Snapshot): void => {
+    if (snapshot.id === id && isFinalSnapshot(snapshot)) ended.resolve(snapshot);
+  };
+  const settings = { concurrency: 8, ratePerHost: 10, allowNetworks: [parseNetwork('127.0.0.0/8')], userAgent: 'crawlgate/0.0.0' };
+  const crawler = createCrawler({ store, publish, settings, log, now: Date.now, random: Math.random });
+  const worker = createWorker({
+    store,
+    bus,
+    runCrawl: crawler,
+    analyze: createAnalyze({ store, rules: RULES }),
+    publish,
+    newToken: () => randomUUID() as string as LeaseToken,
+    settings: { crawls: 2, leaseMs: 30_000, stopMs: 5_000 },
+    timers,
+    log,
+  });
+  worker.start();
+  try {
+    return await ended.promise;
+  } finally {
+    await worker.stop();
+    await crawler.close();
+    await bus.close();
+  }
+}
+
+describe('crawlgate migrate', () => {
+  it('moves a server to another SQLite store: it goes on there as if nothing had been', { timeout: 120_000 }, async () => {
+    using source = tempDataDir();
+    using target = tempDataDir();
+    const before = await lived(source.path);
+    expect(await migrated(urlIn(source.path), urlIn(target.path))).toMatchObject({
+      organizations: 2,
+      crawls: 3,
+      'API keys': 3,
+      'idempotency keys': 1,
+    });
+    await expectSame(target.path, before);
+  });
+
+  it.each([
+    ['no source', [`--to`, 'sqlite:x.db'], /required option '--from/],
+    ['a scheme that is no store', ['--from', 'redis://u:s3cret@h', '--to', 'sqlite:x.db'], /--from is not the URL of a store/],
+    ['a password with an @ in it', ['--from', 'sqlite:x.db', '--to', 'mongodb://u:s3cret@s3cret@h/x'], /--to is not the URL of a store/],
+    [
+      'an option that MongoDB has not',
+      ['--from', 'mongodb://u:s3cret@h/x?speed=s3cret', '--to', 'sqlite:x.db'],
+      /mongodb:\/\/h:27017\/x: The URL/,
+    ],
+    ['SQLite in memory', ['--from', 'sqlite::memory:', '--to', 'sqlite:x.db'], /--from is not the path of a file/],
+    ['the same file twice', ['--from', 'sqlite:data/x.db', '--to', 'sqlite:./data/../data/x.db'], /--from and --to are the same store/],
+    [
+      'the same database twice',
+      ['--from', 'mongodb://u:s3cret@h,i', '--to', 'mongodb://I:27017,h/crawlgate?w=1'],
+      /are the same store, mongodb:\/\/h:27017,i:27017\/crawlgate/,
+    ],
+  ])('refuses %s in one line that shows no password, with exit code 2', async (_, words, message) => {
+    const { code, stdout, stderr } = await runCli(['migrate', ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^crawlgate: [^\n]+\n$/);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain('s3cret');
+  });
+
+  it('fails with one line, and makes nothing, when there is no source', async () => {
+    using source = tempDataDir();
+    using target = tempDataDir();
+    const ended = await runCli(['migrate', '--from', urlIn(source.path), '--to', urlIn(target.path)]);
+    expect(ended).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^crawlgate: sqlite:[^\n]+: there is no such database\n$/),
+    });
+    const gone = await runCli(['migrate', '--from', 'mongodb://u:s3cret@127.0.0.1:1/x', '--to', urlIn(target.path)]);
+    expect(gone).toMatchObject({ code: 1, stdout: '', stderr: 'crawlgate: mongodb://127.0.0.1:1/x: The database does not answer.\n' });
+  });
+
+  it('shows how it is used, in lines of at most 140 characters', async () => {
+    const { code, stdout } = await runCli(['migrate', '--help']);
+    expect(code).toBe(0);
+    for (const word of ['--from', '--to', '--organization', 'Examples:', 'Stop every server']) expect(stdout).toContain(word);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(140);
+  });
+});
+
+const KILLS = 5;
+const CRAWLS = 12;
+const PAGES = 600;
+
+/** Beside what else is open on it; made when absent. */
+function openAny(url: string): Promise<Store> {
+  if (!url.startsWith('sqlite:')) return openMongoStore({ url, log, settings: DEFAULT_MONGO_SETTINGS });
+  const path = url.slice('sqlite:'.length);
+  mkdirSync(dirname(path), { recursive: true });
+  return openSqliteBeside({ path });
+}
+
+/** Migrates, and kills the process once the target has `more` crawls more than before; answers the signal that it ended by. */
+async function killed(
+  from: string,
+  to: string,
+  target: Store,
+  organizationId: OrganizationId,
+  more: number,
+): Promise<NodeJS.Signals | null> {
+  const before = await target.countCopies('crawl', organizationId);
+  const child: ChildProcess = spawn(process.execPath, [MAIN, 'migrate', '--from', from, '--to', to], { stdio: 'ignore' });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  let running = true;
+  void exited.then(() => (running = false));
+  while (running && (await target.countCopies('crawl', organizationId)) < before + more)
+    await new Promise((resolve) => setImmediate(resolve));
+  child.kill('SIGKILL');
+  return (await exited)[1];
+}
+
+function killTests(name: string, newTarget: () => string): void {
+  it(`to ${name}, killed again and again, is completed by the same command and doubles nothing`, { timeout: 120_000 }, async () => {
+    using source = tempDataDir();
+    const from = urlIn(source.path);
+    const store = await openAny(from);
+    const tenant = await createTenant(store);
+    for (let crawl = 0; crawl < CRAWLS; crawl++) {
+      await tenant.start();
+      const { snapshot, token } = await claimNext(store);
+      await fetchPages(store, snapshot.id, token, PAGES);
+      await store.finish(snapshot.id, token, { endReason: 'max_urls', error: null }, 0);
+    }
+    const { tenant: other, running } = await fill(store);
+    const to = newTarget();
+    const read = await openAny(to);
+    let kills = 0;
+    for (let more = 1; more <= KILLS; more++)
+      if ((await killed(from, to, read, tenant.organizationId, Math.min(more, 2))) === 'SIGKILL') kills++;
+    expect(kills).toBeGreaterThan(2);
+    expect(await migrated(from, to)).toMatchObject({ organizations: 2, crawls: CRAWLS + 3, pages: CRAWLS * PAGES + 65 });
+    for (const one of [tenant, other]) expect(await everythingOf(read, one)).toEqual(await everythingOf(store, one));
+    expect((await claimNext(read)).snapshot.id).toBe(running);
+    await Promise.all([read.close(), store.close()]);
+  });
+}
+
+describe('a migration', () => {
+  const directory = tempDataDir();
+  afterAll(() => directory[Symbol.dispose]());
+  killTests('SQLite', () => urlIn(directory.path));
+});
+
+withServer('crawlgate migrate with MongoDB', (url, admin) => {
+  const names: string[] = [];
+  const newUrl = (): string => {
+    const name = `crawlgate-${randomUUID()}`;
+    names.push(name);
+    return urlOf(url, name);
+  };
+  afterAll(async () => {
+    for (const name of names) await admin.db(name).dropDatabase();
+  });
+
+  it('moves a server to MongoDB, where a worker ends what ran, and back', { timeout: 120_000 }, async () => {
+    using source = tempDataDir();
+    using target = tempDataDir();
+    const before = await lived(source.path);
+    const mongo = newUrl();
+    expect(await migrated(urlIn(source.path), mongo)).toMatchObject({ organizations: 2, crawls: 3, 'API keys': 3, 'idempotency keys': 1 });
+    const store = await openMongoStore({ url: mongo, log, settings: DEFAULT_MONGO_SETTINGS });
+    const ended = await workUntilEnd(store, before.running as CrawlId);
+    expect(ended).toMatchObject({ state: 'done', counters: { fetched: SITE_PAGES } });
+    expectCountersOf(ended, await allPages(store, ended.organizationId, ended.id));
+    expect(await store.getUsage(ended.organizationId)).toMatchObject({ used: SITE_PAGES, reserved: 0 });
+
+    const refused = await runCli(['migrate', '--from', urlIn(source.path), '--to', mongo]);
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('with other content') });
+    await store.close();
+    await migrated(mongo, urlIn(target.path));
+    await expectSame(target.path, before);
+  });
+
+  it('is refused while a worker runs crawls on MongoDB', async () => {
+    using source = tempDataDir();
+    const mongo = newUrl();
+    const store = await openMongoStore({ url: mongo, log, settings: DEFAULT_MONGO_SETTINGS });
+    const { tenant, running, token } = await fill(store);
+    const refused = await runCli(['migrate', '--from', mongo, '--to', urlIn(source.path)]);
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('a worker is running crawls there') });
+    await store.release(running, token);
+    expect(await migrated(mongo, urlIn(source.path))).toMatchObject({ organizations: 1, crawls: 3 });
+    expect(await store.countCopies('crawl', tenant.organizationId)).toBe(3);
+    await store.close();
+  });
+
+  killTests('MongoDB', newUrl);
+});
