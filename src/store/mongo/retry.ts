@@ -15,9 +15,12 @@ import { unavailable } from '#domain/errors.ts';
 const DUPLICATE_KEY = 11_000;
 /**
  * Codes of a server that cannot do it now: shutting down, stepping down, not (yet) primary, unreachable or slow members, out of
- * time. From the server's error_codes.yml.
+ * time, overloaded. From the server's error_codes.yml.
  */
-const NOT_NOW = new Set([6, 7, 50, 64, 89, 91, 100, 133, 134, 189, 202, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436]);
+const NOT_NOW = new Set([
+  6, 7, 24, 50, 64, 89, 91, 94, 100, 112, 133, 134, 189, 202, 262, 365, 402, 407, 433, 449, 9001, 10058, 10107, 11600, 11601, 11602, 13388,
+  13435, 13436,
+]);
 
 /**
  * How often a step that lost a race is tried again: each lost one is somebody else's success, or one that a majority does not have
