@@ -58,7 +58,7 @@ withServer('a cluster of two gateways and two workers', (url, admin) =>
         return watchers;
       }
 
-      const reconnected = (watchers: readonly Watcher[]): Promise<void[]> =>
+      const reconnected = (watchers: readonly Watcher[]): Promise<unknown> =>
         Promise.all(watchers.map((watcher) => watcher.until((_, { seen }) => seen.length === 2 && seen[1]?.length !== 0)));
 
       async function expectFinal(watchers: readonly Watcher[], code: number): Promise<void> {
