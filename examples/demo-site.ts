@@ -1,5 +1,9 @@
 // A site of eight pages with a few faults, to try crawlgate on without bothering anybody. Usage: npm run demo-site [-- PORT]
 import { createServer } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+
+/** A page takes this long, so that there is something to watch. */
+const DELAY_MS = 400;
 
 const link = (href: string) => `<p><a href="${href}">${href}</a></p>`;
 const page = (title: string, ...hrefs: string[]) =>
@@ -16,7 +20,8 @@ const PAGES: Readonly<Record<string, string>> = {
   '/robots.txt': 'User-agent: *\nDisallow: /private/\n',
 };
 
-const server = createServer((request, response) => {
+const server = createServer(async (request, response) => {
+  await setTimeout(DELAY_MS);
   const body = PAGES[request.url ?? '/'];
   const type = request.url === '/robots.txt' ? 'text/plain' : 'text/html; charset=utf-8';
   response.writeHead(body === undefined ? 404 : 200, { 'content-type': type });

@@ -1,13 +1,21 @@
-// Starts a crawl and follows it live over one WebSocket, with the graphql-ws client. Needs CRAWLGATE_URL and CRAWLGATE_API_KEY.
-// Usage: node examples/watch-crawl.ts START_URL
-import { createClient } from 'graphql-ws';
-import { WebSocket } from 'ws';
+// Starts a crawl and follows it live over one WebSocket, with the graphql-ws client. Needs CRAWLGATE_API_KEY; CRAWLGATE_URL is where
+// the service is. Usage: node examples/watch-crawl.ts START_URL
+import { randomUUID } from 'node:crypto';
+import type { GraphQLFormattedError } from 'graphql';
+import { CloseCode, createClient } from 'graphql-ws';
+import { type CloseEvent, WebSocket } from 'ws';
 
-const base = process.env.CRAWLGATE_URL ?? 'http://127.0.0.1:4000';
+const { CRAWLGATE_URL = 'http://127.0.0.1:4000', CRAWLGATE_API_KEY } = process.env;
+
+const isClose = (problem: unknown): problem is CloseEvent => typeof problem === 'object' && problem !== null && 'code' in problem;
+
 const client = createClient({
-  url: `${base.replace(/^http/, 'ws')}/graphql`,
+  url: `${CRAWLGATE_URL.replace(/^http/, 'ws')}/graphql`,
   webSocketImpl: WebSocket,
-  connectionParams: { authorization: `Bearer ${process.env.CRAWLGATE_API_KEY}` },
+  connectionParams: { authorization: `Bearer ${CRAWLGATE_API_KEY}` },
+  // A service that stops closes with 1001 and is away for a moment: connect again, and every operation goes on. By default the client
+  // gives up when it finds nobody there, and tries again with a key that was refused.
+  shouldRetry: (problem) => !(isClose(problem) && problem.code === CloseCode.Forbidden),
 });
 
 type Crawl = {
@@ -18,22 +26,45 @@ type Crawl = {
   readonly error: string | null;
 };
 const FIELDS = 'id state phase urlsCrawled error';
-
-/** The values of an operation; a query or mutation has one. Throws what the server refused it with. */
-async function* operate<Data>(query: string, variables: Record<string, unknown>): AsyncGenerator<Data> {
-  for await (const { data, errors } of client.iterate<Data>({ query, variables })) {
-    if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join(' '));
-    if (data !== null && data !== undefined) yield data;
-  }
-}
-
 const START = `mutation ($input: StartCrawlInput!) { startCrawl(input: $input) { crawl { ${FIELDS} } } }`;
 const UPDATED = `subscription ($id: ID!) { crawlUpdated(id: $id) { ${FIELDS} } }`;
 
-for await (const { startCrawl } of operate<{ startCrawl: { crawl: Crawl } }>(START, { input: { url: process.argv[2] } })) {
-  const { id } = startCrawl.crawl;
-  for await (const { crawlUpdated: crawl } of operate<{ crawlUpdated: Crawl }>(UPDATED, { id })) {
-    console.log(`${crawl.state} ${crawl.phase} ${crawl.urlsCrawled} pages${crawl.error === null ? '' : `: ${crawl.error}`}`);
+/** The values of an operation; throws what the service refuses it with. */
+async function* valuesOf<Data>(query: string, variables: Record<string, unknown>): AsyncGenerator<Data> {
+  for await (const { data, errors } of client.iterate<Data>({ query, variables })) {
+    if (errors !== undefined) throw errors;
+    if (data != null) yield data;
   }
 }
-await client.dispose();
+
+async function* startAndWatch(url: string | undefined): AsyncGenerator<Crawl> {
+  // A connection that breaks before the answer is here makes the client ask again: with the key there is one crawl all the same.
+  const input = { url, idempotencyKey: randomUUID() };
+  for await (const { startCrawl } of valuesOf<{ startCrawl: { crawl: Crawl } }>(START, { input })) {
+    for await (const { crawlUpdated } of valuesOf<{ crawlUpdated: Crawl }>(UPDATED, { id: startCrawl.crawl.id })) yield crawlUpdated;
+  }
+}
+
+/** What is wrong with an input stands in `extensions.errors`, a sentence for each place. */
+function told({ message, extensions }: GraphQLFormattedError): string {
+  const errors = (extensions?.errors ?? []) as readonly { readonly detail: string }[];
+  return [message, ...errors.map(({ detail }) => detail)].join(' ');
+}
+
+/** The client throws the errors of GraphQL, the closing of the socket, or an error of the connection. */
+function reasonOf(problem: unknown): string {
+  if (Array.isArray(problem)) return problem.map(told).join(' ');
+  if (isClose(problem)) return `The connection was closed: ${problem.code} ${problem.reason}`;
+  return (problem as Error).message;
+}
+
+try {
+  for await (const { state, phase, urlsCrawled, error } of startAndWatch(process.argv[2])) {
+    console.log(`${state} ${phase} ${urlsCrawled} crawled${error === null ? '' : `: ${error}`}`);
+  }
+} catch (problem) {
+  console.error(reasonOf(problem));
+  process.exitCode = 1;
+} finally {
+  await client.dispose();
+}

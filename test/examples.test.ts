@@ -1,24 +1,86 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
-import { page, startSite } from './fixtures/site.ts';
-import { startServer, tempDataDir } from './server-process.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { KEY, ROOT, startExample, startWorld } from './fixtures/example.ts';
 
-const KEY = 'a-key-of-the-examples-test-0123456789';
+const TYPED_CLIENT = 'examples/typed-client';
+const inTypedClient = (script: string): string[] => ['npm', 'run', '--silent', script, '--prefix', TYPED_CLIENT, '--'];
 
-it('examples/watch-crawl.ts follows a crawl from its start to its end', async () => {
-  using dataDir = tempDataDir();
-  const site = await startSite({ '/': page('Home', ['/one']), '/one': page('One') });
-  try {
-    await using server = await startServer(dataDir.path, { CRAWL_ALLOW_NETWORKS: '127.0.0.1', CRAWLGATE_API_KEY: KEY });
-    const example = fileURLToPath(new URL('../examples/watch-crawl.ts', import.meta.url));
-    const env = { PATH: process.env.PATH ?? '', CRAWLGATE_URL: server.url, CRAWLGATE_API_KEY: KEY };
-    const { stdout } = await promisify(execFile)(process.execPath, [example, `${site.origin}/`], { env });
-    const lines = stdout.trim().split('\n');
-    expect(lines[0]).toMatch(/^RUNNING /);
-    expect(lines.at(-1)).toBe('DONE FINISHED 2 pages');
-  } finally {
-    await site.close();
-  }
-});
+/** What each says of a crawl under way and of one that has ended, and of a key that is refused. */
+const EXAMPLES = {
+  'examples/watch-crawl.ts': {
+    command: [process.execPath, 'examples/watch-crawl.ts'],
+    running: /^RUNNING FETCHING 2 crawled$/m,
+    done: /^DONE FINISHED 3 crawled$/m,
+    refused: 'The connection was closed: 4403 Forbidden',
+  },
+  'examples/apollo-client.ts': {
+    command: [process.execPath, 'examples/apollo-client.ts'],
+    running: /^subscription {2}RUNNING 2 crawled, no findings$/m,
+    done: /^subscription {2}DONE 3 crawled, \d findings\ncache {9}DONE 3 crawled, \d findings\nquery {9}DONE 3 crawled, \d findings$/m,
+    refused: 'The API key is not known, or it was revoked.',
+  },
+  'examples/curl.sh': {
+    command: ['examples/curl.sh'],
+    running: /"state":"RUNNING","phase":"FETCHING","urlsCrawled":2/,
+    done: /"state":"DONE","phase":"FINISHED","urlsCrawled":3.*\n\{"data":\{"crawl":\{"host":"127.0.0.1","state":"DONE","urlsCrawled":3,/,
+    refused: '{"errors":[{"message":"The API key is not known, or it was revoked.","extensions":{"code":"unauthorized"}}]}',
+  },
+  [TYPED_CLIENT]: {
+    command: inTypedClient('start'),
+    running: /^RUNNING FETCHING 2 crawled, no findings\./m,
+    done: /^DONE FINISHED 3 crawled, \d findings\./m,
+    refused: '[GraphQL] The API key is not known, or it was revoked.',
+  },
+};
+
+const isInstalled = (name: string): boolean => name !== TYPED_CLIENT || existsSync(join(ROOT, TYPED_CLIENT, 'node_modules'));
+
+for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLES)) {
+  describe(name, () => {
+    if (!isInstalled(name)) return void it.skip(`(to run: npm ci --prefix ${TYPED_CLIENT})`, () => {});
+
+    it('follows a crawl live, to its final state', async () => {
+      await using world = await startWorld();
+      await using example = startExample([...command, `${world.site.origin}/`], {
+        CRAWLGATE_URL: world.server().url,
+        CRAWLGATE_API_KEY: KEY,
+      });
+      await example.said(running);
+      world.release();
+      await example.said(done);
+      expect(await example.ended).toMatchObject({ code: 0 });
+    });
+
+    it('goes on with the crawl when the service is restarted', async () => {
+      await using world = await startWorld();
+      await using example = startExample([...command, `${world.site.origin}/`], {
+        CRAWLGATE_URL: world.server().url,
+        CRAWLGATE_API_KEY: KEY,
+      });
+      await example.said(running);
+      await world.restart();
+      world.release();
+      await example.said(done);
+      expect(await example.ended).toMatchObject({ code: 0 });
+    }, 60_000);
+
+    it('says at once that its key is refused', async () => {
+      await using world = await startWorld();
+      await using example = startExample([...command, `${world.site.origin}/`], {
+        CRAWLGATE_URL: world.server().url,
+        CRAWLGATE_API_KEY: 'wrong',
+      });
+      const { code, stdout, stderr } = await example.ended;
+      expect(code).toBe(1);
+      expect(stdout + stderr).toContain(refused);
+    });
+
+    if (name === TYPED_CLIENT) {
+      it('is checked against the schema, and each mistake in it is an error of types', async () => {
+        await using check = startExample(inTypedClient('check'));
+        expect(await check.ended).toMatchObject({ code: 0 });
+      });
+    }
+  });
+}
