@@ -4,7 +4,7 @@ import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createService, type Service } from '#service/service.ts';
 import { createStderrLog, type Log } from '#telemetry.ts';
-import { systemTimers } from '#worker/timers.ts';
+import { pause, systemTimers } from '#worker/timers.ts';
 import type { Config, Role } from '../config.ts';
 import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
 import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
@@ -12,7 +12,7 @@ import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { checkRole } from './roles.ts';
 import { openSharedBackend } from './shared-backend.ts';
-import { createShutdown } from './shutdown.ts';
+import { createShutdown, type Shutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
 import { readVersion } from './version.ts';
 
@@ -67,6 +67,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal, makesSecret: role === 'all' });
     crawler?.start();
     if (role === 'worker') await Promise.race([crawler?.running, aborted(stopped)]);
+    if (role === 'gateway') addDrain({ http, shutdown, drainMs: config.drainSeconds * 1_000 });
     log.info({ url, role, version: readVersion() }, 'ready');
     const stop = async (): Promise<void> => {
       log.info('stopping');
@@ -84,6 +85,14 @@ function openBackend(deps: BackendDeps): Promise<Backend> {
   const { store, busUrl } = deps.config;
   if (store.kind === 'sqlite') return openSqliteBackend(deps, store.path);
   return openSharedBackend(deps, { storeUrl: store.url, busUrl: busUrl ?? '' });
+}
+
+/** The first step of the stop: gives the balancer time to notice, so that no request of a client meets a connection that ends. */
+function addDrain({ http, shutdown, drainMs }: { readonly http: HttpServer; readonly shutdown: Shutdown; readonly drainMs: number }): void {
+  shutdown.add('drain', drainMs + AHEAD_MS, (over) => {
+    http.drain();
+    return pause(systemTimers, drainMs, over);
+  });
 }
 
 type Parts = { readonly config: Config; readonly backend: Backend; readonly log: Log };
