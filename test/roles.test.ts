@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { connected, openSocket } from '#http/graphql/fixtures/socket.ts';
@@ -38,6 +40,41 @@ const graphql = async (api: Api, query: string): Promise<unknown> =>
 const said = ({ output }: Pick<Member, 'output'>, text: string): number => (output.stderr.includes(text) ? 1 : 0);
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
+
+/** A way to a server on which, once it is held, nothing gets through any more, and nothing is closed. */
+async function startHoldableWay(target: { host: string; port: number }) {
+  const sockets = new Set<Socket>();
+  let held = false;
+  const server = createServer((near) => {
+    const far = connect(target);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on('data', (chunk) => {
+        if (!held) other.write(chunk);
+      });
+      one.on('error', () => {});
+      one.once('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    hold() {
+      held = true;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
 
 /** Polls until the address answers so. */
 async function untilStatus(url: string, status: number): Promise<void> {
@@ -94,6 +131,31 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       expect(site.paths().length).toBeLessThanOrEqual(61);
       while ((await api.usage()).reserved > 0) await delay(50); // given back after the end
       expect(await api.usage()).toMatchObject({ used: 60 });
+      await site.close();
+    });
+
+    it('stop within ten seconds although neither MongoDB nor Redis answers any more', { timeout: 60_000 }, async () => {
+      await using world = open();
+      const way = await startHoldableWay(firstHost(url));
+      const redis = await createRedisServer();
+      await redis.start();
+      const environment = { STORE_URL: world.storeUrlAt(`127.0.0.1:${way.port}`), BUS_URL: redis.url };
+      await using cluster = await world.cluster({ environment, gateways: 1, workers: 1 });
+      const members = [...cluster.gateways, ...cluster.workers];
+      const site = await slowSite(60, 50, true);
+      const api = apiOf(cluster.gateways[0]?.url ?? '', KEY);
+      const id = await api.start({ url: site.origin, maxDepth: 100 });
+      await api.until(id, ({ urlsCrawled }) => urlsCrawled >= 5);
+      way.hold();
+      redis.hold();
+      const since = performance.now();
+      const unanswered = api.fetch('/v1/crawls').catch(() => null);
+      const ends = await Promise.all(members.map((member) => member.end('SIGTERM').then(() => performance.now() - since)));
+      expect(Math.max(...ends)).toBeLessThan(10_000);
+      await unanswered;
+      redis.go();
+      await redis.kill();
+      await way.close();
       await site.close();
     });
 
