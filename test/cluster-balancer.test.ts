@@ -30,7 +30,9 @@ const statusOf = (url: string, agent: Agent | false): Promise<number | string> =
 withServer('the balancer of deploy/', (url, admin) =>
   withRedisServer(() =>
     withHaproxy(() => {
-      it('serves all of it through one port, and nobody sees that a gateway is stopped', { timeout: 90_000 }, async () => {
+      it('serves all of it through one port, and nobody who polls sees that a gateway is stopped, or is killed', {
+        timeout: 90_000,
+      }, async () => {
         await using world = openSharedWorld(url, admin);
         await using cluster = await world.cluster({ environment: { LEASE_SECONDS: '2', DRAIN_SECONDS: '' }, workers: 1 });
         await using balancer = await startBalancer(cluster.gateways.map((member) => member.url));
@@ -69,6 +71,11 @@ withServer('the balancer of deploy/', (url, admin) =>
         expect(left.length).toBeGreaterThan(0);
         expect(left.length).toBeLessThan(WATCHERS);
         await Promise.all(left.map((watcher) => watcher.until((_, { seen: parts }) => parts.length === 2 && parts[1]?.length !== 0)));
+
+        await gateway.start();
+        await balancer.foundReady(1);
+        await other.end('SIGKILL');
+        await untilPolled(300);
         polling.abort();
         await Promise.all(clients);
         agent.destroy();
@@ -88,7 +95,7 @@ withServer('the balancer of deploy/', (url, admin) =>
         stream.request.destroy();
 
         // without any gateway the balancer says what a gateway would
-        await other.end('SIGKILL');
+        await gateway.end('SIGKILL');
         const alone = await api.fetch('/v1/ping');
         expect([alone.status, alone.headers.get('Retry-After'), alone.headers.get('Content-Type')]).toEqual([
           503,
