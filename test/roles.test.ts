@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { connected, openSocket } from '#http/graphql/fixtures/socket.ts';
 import { createRedisServer, withRedisServer } from '#redis/fixtures/redis-server.ts';
 import { startCuttingProxy } from '#store/mongo/fixtures/cutting-proxy.ts';
@@ -12,6 +12,9 @@ import type { Member } from '../scripts/cluster/member.ts';
 import { page, type Routes, type Site, startSite } from './fixtures/site.ts';
 import { type Api, apiOf, isFinal, keyOf, runCli, spawnCli, startServer, tempDataDir } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
+
+// Up to six processes start for a test, on whatever machine.
+vi.setConfig({ testTimeout: 90_000 });
 
 const NOWHERE = 'redis://127.0.0.1:1';
 
@@ -109,9 +112,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       await site.close();
     });
 
-    it('hand a crawl of a worker that is asked to stop to the other one within ten seconds, and no page is fetched for nothing', {
-      timeout: 60_000,
-    }, async () => {
+    it('hand a crawl of a worker that is asked to stop to the other one within ten seconds, and no page is fetched for nothing', async () => {
       await using world = open();
       // the lease lasts longer than the test: only what was given back goes on
       await using cluster = await world.cluster({ environment: { LEASE_SECONDS: '3600' } });
@@ -134,7 +135,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       await site.close();
     });
 
-    it('stop within ten seconds although neither MongoDB nor Redis answers any more', { timeout: 60_000 }, async () => {
+    it('stop within ten seconds although neither MongoDB nor Redis answers any more', async () => {
       await using world = open();
       const way = await startHoldableWay(firstHost(url));
       const redis = await createRedisServer();
@@ -150,6 +151,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       redis.hold();
       const since = performance.now();
       const unanswered = api.fetch('/v1/crawls').catch(() => null);
+      await statusOf(`${cluster.gateways[0]?.url}/healthz`);
       const ends = await Promise.all(members.map((member) => member.end('SIGTERM').then(() => performance.now() - since)));
       expect(Math.max(...ends)).toBeLessThan(10_000);
       await unanswered;
