@@ -36,6 +36,7 @@ describe('the configuration', () => {
       leaseSeconds: 30,
       monthlyUrlQuota: 100_000,
       readLimitPerMinute: 600,
+      drainSeconds: 3,
       graphqlIntrospection: true,
       retentionDays: 90,
       corsOrigins: [],

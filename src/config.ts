@@ -148,6 +148,14 @@ const TABLE = {
     unit: 'requests a minute',
     meaning: 'Requests of one key other than starts of crawls; 0 turns the limit off.',
   }),
+  drainSeconds: variable({
+    name: 'DRAIN_SECONDS',
+    ...wholeNumber(0, 4),
+    default: '3',
+    unit: 'seconds',
+    meaning:
+      'How long a gateway that is to stop says so at `/readyz`, and still answers, before it ends its connections. Longer than the balancer takes to notice.',
+  }),
   graphqlIntrospection: variable({
     name: 'GRAPHQL_INTROSPECTION',
     accepts: 'true or false',

@@ -1,23 +1,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import { seeded } from './fixtures/seeded.ts';
 import { page, type Route, type Site, startSite } from './fixtures/site.ts';
 import { apiOf, isFinal, keyOf, startServer, tempDataDir } from './server-process.ts';
 
 const KILLS = 10;
 const PAGES = 1_500;
 const ANSWER_MS = 60;
-
-/** Repeatable random numbers in [0, 1): mulberry32. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const pathOf = (n: number): string => (n === 0 ? '/' : `/p${n}`);
 

@@ -175,8 +175,16 @@ describe('crawlgate migrate', () => {
 
   it.each([
     ['no source', [`--to`, 'sqlite:x.db'], /required option '--from/],
-    ['a scheme that is no store', ['--from', 'redis://u:s3cret@h', '--to', 'sqlite:x.db'], /--from is not the URL of a store/],
-    ['a password with an @ in it', ['--from', 'sqlite:x.db', '--to', 'mongodb://u:s3cret@s3cret@h/x'], /--to is not the URL of a store/],
+    [
+      'a scheme that is no store',
+      ['--from', 'redis://u:s3cret@h', '--to', 'sqlite:x.db'],
+      /--from has the scheme "redis", which is not supported/,
+    ],
+    [
+      'a password with an @ in it',
+      ['--from', 'sqlite:x.db', '--to', 'mongodb://u:s3cret@s3cret@h/x'],
+      /--to is not a MongoDB connection string/,
+    ],
     [
       'an option that MongoDB has not',
       ['--from', 'mongodb://u:s3cret@h/x?speed=s3cret', '--to', 'sqlite:x.db'],

@@ -25,6 +25,7 @@ export function openSharedWorld(url: string, admin: MongoClient): SharedWorld {
     CRAWLGATE_API_KEY: KEY,
     CRAWL_ALLOW_NETWORKS: '127.0.0.0/8',
     READ_LIMIT_PER_MINUTE: '0',
+    DRAIN_SECONDS: '0', // no balancer has to notice
     PORT: '0',
   });
   return {

@@ -36,7 +36,10 @@ export type BackendDeps = {
   readonly signal: AbortSignal;
 };
 
-/** The longest that each step of the stop may take, in milliseconds; ten seconds with all that is between them. */
+/**
+ * The longest that each step of the stop may take, in milliseconds; ten seconds with all that is between them. A gateway drains for at
+ * most as long as a crawler may take.
+ */
 export const STOP_LIMITS = { http: 2_500, crawler: 5_000, bus: 300, store: 2_000 };
 /** How much sooner than its step a part is told to be done by itself, in milliseconds. */
 export const AHEAD_MS = 500;

@@ -6,7 +6,7 @@ import { createHttpServer, type HttpServer } from '#http/server.ts';
 import { createService, type Service } from '#service/service.ts';
 import type { Store } from '#store/store.ts';
 import { createStderrLog, type Log } from '#telemetry.ts';
-import { systemTimers } from '#worker/timers.ts';
+import { pause, systemTimers } from '#worker/timers.ts';
 import type { Config, Role } from '../config.ts';
 import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
 import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
@@ -14,7 +14,7 @@ import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { createProcessMetrics, type ProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
-import { createShutdown } from './shutdown.ts';
+import { createShutdown, type Shutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
 import { readVersion } from './version.ts';
 import { freeYoungGenerations } from './young-generation.ts';
@@ -75,6 +75,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     crawler?.start();
     if (role === 'worker') await Promise.race([crawler?.running, aborted(stopped)]);
     stopped.throwIfAborted();
+    if (role === 'gateway') addDrain({ http, shutdown, drainMs: config.drainSeconds * 1_000 });
     log.info({ url, role, version: readVersion() }, 'ready');
     const stop = async (): Promise<void> => {
       log.info('stopping');
@@ -96,15 +97,18 @@ async function openBackend(deps: BackendDeps): Promise<Backend> {
   return openSharedBackend(deps, { storeUrl: store.url, busUrl: busUrl ?? '' });
 }
 
-type Parts = { readonly config: Config; readonly backend: Backend; readonly log: Log };
+/** The first step of the stop: gives the balancer time to notice, so that no request of a client meets a connection that ends. */
+function addDrain({ http, shutdown, drainMs }: { readonly http: HttpServer; readonly shutdown: Shutdown; readonly drainMs: number }): void {
+  shutdown.add('drain', drainMs + AHEAD_MS, (over) => {
+    http.drain();
+    return pause(systemTimers, drainMs, over);
+  });
+}
 
-async function openService({
-  config,
-  role,
-  backend,
-  store,
-  log,
-}: Parts & { readonly role: Role; readonly store: Store }): Promise<Service> {
+type Parts = { readonly config: Config; readonly backend: Backend; readonly log: Log };
+type ServiceParts = Parts & { readonly role: Role; readonly store: Store };
+
+async function openService({ config, role, backend, store, log }: ServiceParts): Promise<Service> {
   return createService({
     store,
     // nobody watches a worker

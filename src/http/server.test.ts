@@ -225,6 +225,24 @@ describe('stop', () => {
     await http.close();
   });
 
+  // a balancer's request met a kept connection that was being closed, and its client got nothing
+  it('keeps connections while it drains: not ready, and each answer is the last one of its connection', async () => {
+    const http = await startHttp();
+    const kept = connect(http.port, '127.0.0.1');
+    let received = '';
+    kept.on('data', (chunk) => (received += chunk));
+    kept.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(() => received).toContain('ok\n');
+    http.server.drain();
+    expect((await http.call('GET', '/readyz')).status).toBe(503);
+    received = '';
+    const closed = once(kept, 'close');
+    kept.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is);
+    await http.close();
+  });
+
   it('cuts what is still under way at the deadline', async () => {
     const { isReady, release } = held();
     const http = await startHttp({ isReady });

@@ -24,6 +24,11 @@ export type HttpServer = {
   /** Answers the address that is listened on: `port` 0 takes any free one. Rejects when it cannot be had. */
   listen(address: HttpAddress): Promise<HttpAddress>;
   /**
+   * Not ready any more, so that a balancer sends new requests elsewhere; those that come all the same are answered, each as the last one
+   * of its connection.
+   */
+  drain(): void;
+  /**
    * Not ready, then no new connections; watches end, requests under way are answered, each as the last one of its connection; after
    * `deadlineMs` whatever is left is cut. Memoised.
    */
@@ -62,13 +67,14 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const observer = metrics?.observer ?? createSilentObserver();
   const service = { ...deps.service, startCrawl: countStarts(deps.service.startCrawl, observer) };
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
+  let draining = false;
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
   const app = createApp({
     service,
     healthOnly,
     answerProblem,
-    isReady: () => stopped === null && isReady(),
+    isReady: () => !draining && isReady(),
     publicUrl: () => baseUrl,
     timers,
     scrape: metrics?.scrape ?? null,
@@ -98,7 +104,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       isStream: false,
     };
     const startedAt = performance.now();
-    if (stopped !== null) response.shouldKeepAlive = false;
+    if (draining) response.shouldKeepAlive = false;
     response.once('close', () => {
       if (stopped !== null) server.closeIdleConnections();
       tell(exchange, performance.now() - startedAt);
@@ -132,7 +138,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     else log.info(line, 'request');
   }
 
+  function drain(): void {
+    draining = true;
+  }
+
   async function stop(deadlineMs: number): Promise<void> {
+    drain();
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
     const socketsClosed = graphql?.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
     service.stopWatching();
@@ -150,6 +161,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       if (baseUrl === '') baseUrl = baseUrlOf(bound);
       return bound;
     },
+    drain,
     stop({ deadlineMs }) {
       stopped ??= stop(deadlineMs);
       return stopped;
