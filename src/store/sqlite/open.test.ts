@@ -220,10 +220,11 @@ test('a database of a newer version is refused, and nothing is held afterwards',
   const path = newPath();
   await (await openOn(path)).store.close();
   const db = new DatabaseSync(path);
+  const version = db.prepare('pragma user_version').get()?.user_version;
   db.exec('pragma user_version = 99');
   await expect(openOn(path)).rejects.toThrow(/schema 99/);
   await expect(openSqliteBeside({ path })).rejects.toThrow(/schema 99/);
-  db.exec('pragma user_version = 1');
+  db.exec(`pragma user_version = ${version}`);
   db.close();
   await opened(path);
 });
