@@ -1,0 +1,12 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Document, MongoClient } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { openEventStream } from '#http/fixtures/event-stream.ts';
+import { withServer } from '#store/mongo/fixtures/with-server.ts';
+import type { Cluster } from '../scripts/cluster/cluster.ts';
+import type { Member } from '../scripts/cluster/member.ts';
+import { seeded } from './fixtures/seeded.ts';
+import { startTreeSite, type TreeSite } from './fixtures/tree-site.ts';
+import { type Api, apiOf, isFinal } from './server-process.ts';
+import { KEY, openSharedWorld } from './shared-world.ts';
