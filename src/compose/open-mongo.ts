@@ -24,7 +24,7 @@ export async function openMongo({ config, url, log, waitMs, signal }: OpenMongoO
       return await unlessAborted(openMongoStore({ url, log, settings: settingsOf(config) }), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!isAway(error)) throw error;
+      if (!isAway(error)) throw refusalOf(error);
       if (performance.now() - since >= waitMs)
         throw new Error(`the MongoDB of STORE_URL does not answer: ${reasonOf(error)}`, { cause: error });
       if (failures === 1) log.warn({ reason: reasonOf(error) }, 'MongoDB does not answer yet, and is waited for');
@@ -60,6 +60,12 @@ async function unlessAborted(opening: Promise<Store>, signal: AbortSignal): Prom
 /** The servers, or the name service that knows those of `mongodb+srv`, may answer later. */
 const isAway = (error: unknown): boolean =>
   (error instanceof Refusal && error.code === 'unavailable') || (error as NodeJS.ErrnoException).syscall?.startsWith('query') === true;
+
+/** What the server has said, such as that it does not know the user; everything else is whole as it is. */
+const refusalOf = (error: unknown): unknown =>
+  error instanceof Error && error.name.startsWith('Mongo')
+    ? new Error(`the MongoDB of STORE_URL refuses: ${error.message}`, { cause: error })
+    : error;
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof Refusal && error.cause !== undefined) return reasonOf(error.cause);
