@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import { expect, it } from 'vitest';
 import type { CrawlDocument } from '#store/mongo/documents.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
-import { createClusterLog, workerOf } from './fixtures/cluster-log.ts';
+import { createClusterLog } from './fixtures/cluster-log.ts';
 import { seeded } from './fixtures/seeded.ts';
 import { startTreeSite } from './fixtures/tree-site.ts';
 import { apiOf, isFinal } from './server-process.ts';
@@ -133,4 +133,3 @@ withServer('kill -9 of a worker', (url, admin) => {
     expect(Math.max(...interrupted)).toBeLessThan(RESUMED_MS);
   });
 });
-void workerOf;
