@@ -50,7 +50,8 @@ withServer('a worker that is held still for longer than its lease', (url, admin)
   }
   const lost = (log: ClusterLog, id: string, held: string) =>
     log.line(
-      ({ member, msg, crawlId, reason }) => member === held && crawlId === id && msg === 'run ended before its crawl' && /lease/.test(reason ?? ''),
+      ({ member, msg, crawlId, reason }) =>
+        member === held && crawlId === id && msg === 'run ended before its crawl' && /lease/.test(reason ?? ''),
     );
 
   it.each(['after the other one has finished the crawl', 'in the midst of the run of the other one'])(
