@@ -118,6 +118,7 @@ withServer('kill -9 of a worker', (url, admin) => {
       const killedAt = performance.now();
       await victim.end('SIGKILL');
       const left = await look(db);
+      resumptions.seen(left);
       resumptions.killed(killedAt, left);
       expect(left.running.length).toBeGreaterThan(0);
       for (const { counters, charged } of left.running) expect(sum(Object.values(charged))).toBe(counters.fetched);
