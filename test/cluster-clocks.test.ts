@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openEventStream } from '#http/fixtures/event-stream.ts';
 import type { CrawlDocument, RingDocument } from '#store/mongo/documents.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
@@ -10,7 +10,7 @@ import { startTreeSite } from './fixtures/tree-site.ts';
 import { apiOf, isFinal } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
-const URL = 'https://example.com/';
+const START_URL = 'https://example.com/';
 const SHIFT_MS = 40_000;
 /** Far below the difference of the clocks: a worker that went by its own would take every lease of the other one at once. */
 const LEASE_MS = 10_000;
@@ -45,11 +45,12 @@ withServer('processes whose clocks differ from each other by 80 seconds', (url, 
         environmentOf: (name) => shiftedClock(OFFSETS[name] ?? '+0s'),
         onLine: log.onLine,
       });
+      onTestFinished(cluster.kill);
       for (const { name } of [...cluster.gateways, ...cluster.workers]) {
-        const { time } = await log.line(({ member, msg }) => member === name && msg === 'ready');
+        const { time, readAt } = await log.line(({ member, msg }) => member === name && msg === 'ready');
         // the clocks of these processes do differ
         const shift = Number.parseInt(OFFSETS[name] ?? '', 10) * 1_000;
-        expect(Math.abs(Date.parse(time) - Date.now() - shift)).toBeLessThan(SHIFT_MS / 2);
+        expect(Math.abs(Date.parse(time) - readAt - shift)).toBeLessThan(SHIFT_MS / 2);
       }
       const [fast, slow] = cluster.gateways.map((gateway) => apiOf(gateway.url, KEY));
       if (fast === undefined || slow === undefined) throw new Error('no gateways');
@@ -68,7 +69,7 @@ withServer('processes whose clocks differ from each other by 80 seconds', (url, 
       const since = Date.now();
       const ways = [startByRest(fast), startByRest(slow), startByGraphql(fast), startByGraphql(slow)];
       const answers = [];
-      for (let n = 0; n < 14; n++) answers.push(await ways[n % ways.length]?.({ url: URL }));
+      for (let n = 0; n < 14; n++) answers.push(await ways[n % ways.length]?.({ url: START_URL }));
       const until = Date.now();
       expect(answers.map((answer) => answer?.kind)).toEqual([...Array(10).fill('accepted'), ...Array(4).fill('rate_limited')]);
       for (const answer of answers.slice(10)) {
@@ -91,11 +92,11 @@ withServer('processes whose clocks differ from each other by 80 seconds', (url, 
       // the next one is accepted at any gateway when both have said so, by the clock of the store
       await ageStarts(world.database, WINDOW_MS - SLACK_MS - (Date.now() - since));
       const oldest = Math.min(...(await startTimes(world.database)));
-      const refused = await Promise.all(ways.map((start) => start({ url: URL })));
+      const refused = await Promise.all(ways.map((start) => start({ url: START_URL })));
       const waits = refused.map((answer) => (answer.kind === 'rate_limited' ? answer.retryAfterSeconds : 0));
       expect(Math.min(...waits)).toBeGreaterThan(0);
       expect(Math.max(...waits) * 1_000).toBeLessThanOrEqual(2 * SLACK_MS);
-      for (let n = 0; (await ways[n % ways.length]?.({ url: URL }))?.kind !== 'accepted'; n++);
+      for (let n = 0; (await ways[n % ways.length]?.({ url: START_URL }))?.kind !== 'accepted'; n++);
       const waited = Math.max(...(await startTimes(world.database))) - oldest;
       expect(waited).toBeGreaterThanOrEqual(WINDOW_MS);
       expect(waited).toBeLessThan(WINDOW_MS + SLACK_MS);
@@ -168,7 +169,7 @@ withServer('processes whose clocks differ from each other by 80 seconds', (url, 
         api.fetch('/v1/crawls', {
           method: 'POST',
           headers: { 'Idempotency-Key': 'the-same' },
-          body: JSON.stringify({ url: URL, maxUrls }),
+          body: JSON.stringify({ url: START_URL, maxUrls }),
         });
       const first = await start(slow, 1);
       expect(first.status).toBe(202);

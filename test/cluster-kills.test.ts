@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { CrawlDocument } from '#store/mongo/documents.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { createClusterLog } from './fixtures/cluster-log.ts';
@@ -74,6 +74,7 @@ withServer('kill -9 of a worker', (url, admin) => {
       environment: { LEASE_SECONDS: `${LEASE_MS / 1_000}`, WORKER_CRAWLS: '3', CRAWL_CONCURRENCY: '3' },
       onLine: log.onLine,
     });
+    onTestFinished(cluster.kill);
     const db = world.database;
     const api = apiOf(cluster.gateways[0]?.url ?? '', KEY);
 

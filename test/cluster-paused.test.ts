@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openEventStream } from '#http/fixtures/event-stream.ts';
 import type { CrawlDocument } from '#store/mongo/documents.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
@@ -59,13 +59,15 @@ withServer('a worker that is held still for longer than its lease', (url, admin)
     { timeout: 90_000 },
     async (when) => {
       const log = createClusterLog();
-      const site = await startTreeSite(PAGES, ANSWER_MS);
+      const site = await startTreeSite(PAGES, 0);
       await using world = openSharedWorld(url, admin);
       await using cluster = await world.cluster({ gateways: 1, environment, onLine: log.onLine });
+      onTestFinished(cluster.kill);
       const gateway = cluster.gateways[0]?.url ?? '';
       const api = apiOf(gateway, KEY);
       const undisturbed = await viewOf(api, (await api.until(await api.start({ url: site.origin, maxDepth: 50 }), isFinal)).id);
       expect(undisturbed.detail).toMatchObject({ state: 'done', urlsCrawled: PAGES });
+      site.takes(ANSWER_MS);
 
       const { id, held, other } = await takenOver(api, site, log, (name) => memberOf(cluster, name).signal('SIGSTOP'));
       const stream = await openEventStream(Number(new URL(gateway).port), `/v1/crawls/${id}/updates`, { Authorization: `Bearer ${KEY}` });
@@ -99,6 +101,7 @@ withServer('a worker that is held still for longer than its lease', (url, admin)
 
       // it goes on as a worker
       await memberOf(cluster, other).end('SIGKILL');
+      site.takes(0);
       const next = await api.until(await api.start({ url: site.origin, maxDepth: 50 }), isFinal);
       expect(next).toMatchObject({ state: 'done', urlsCrawled: PAGES });
       expect(log.claimers(next.id)).toEqual([held]);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LeaseToken } from '#domain/ids.ts';
 import { createTenant, type Tenant } from '#store/contract/world.ts';
 import { silent } from '#store/mongo/fixtures/harness.ts';
@@ -21,6 +21,7 @@ withServer('many processes on one store', (url, admin) => {
   it('accept ten of a hundred starts of one key at once, over two gateways, REST and GraphQL', { timeout: 60_000 }, async () => {
     await using world = openSharedWorld(url, admin);
     await using cluster = await world.cluster({ workers: 0 });
+    onTestFinished(cluster.kill);
     const apis = cluster.gateways.map((gateway) => apiOf(gateway.url, KEY));
     const ways = apis.flatMap((api) => [startByRest(api), startByGraphql(api)]);
     const answers = await Promise.all(times(100).map((n) => ways[n % ways.length]?.({ url: `https://example.com/${n}` })));
@@ -91,7 +92,8 @@ withServer('many processes on one store', (url, admin) => {
       const ids = await startCrawls(world.environment.STORE_URL ?? '', site.origin);
       // the lease outlasts any pause of a busy machine: here no worker is to be taken for dead
       const environment = { WORKER_CRAWLS: `${CLAIMERS / PROCESSES}` };
-      await using _cluster = await world.cluster({ gateways: 0, workers: PROCESSES, environment, onLine: log.onLine });
+      await using cluster = await world.cluster({ gateways: 0, workers: PROCESSES, environment, onLine: log.onLine });
+      onTestFinished(cluster.kill);
       await Promise.all(ids.map((id) => log.line(({ msg, crawlId }) => msg === 'crawl finished' && crawlId === id)));
       expect(ids.map((id) => log.claimers(id).length)).toEqual(ids.map(() => 1));
       expect(site.paths().sort()).toEqual(Object.keys(routes).sort());
