@@ -69,9 +69,10 @@ withServer('kill -9 of a worker', (url, admin) => {
     const log = createClusterLog();
     const sites = await Promise.all(Array.from({ length: CRAWLS }, () => startTreeSite(PAGES, ANSWER_MS)));
     await using world = openSharedWorld(url, admin);
+    // each worker has room for all of them, so that none has to wait for the killed one to be back
     await using cluster = await world.cluster({
       gateways: 1,
-      environment: { LEASE_SECONDS: `${LEASE_MS / 1_000}`, WORKER_CRAWLS: '3', CRAWL_CONCURRENCY: '3' },
+      environment: { LEASE_SECONDS: `${LEASE_MS / 1_000}`, WORKER_CRAWLS: `${CRAWLS}`, CRAWL_CONCURRENCY: '3' },
       onLine: log.onLine,
     });
     onTestFinished(cluster.kill);
