@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { withRedisServer } from '#redis/fixtures/redis-server.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { type Spawned, spawnProcess } from '../scripts/cluster/spawn.ts';
 import { page, startSite } from './fixtures/site.ts';
 import { apiOf, environmentOf, isFinal } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
 
 const SCRIPT = fileURLToPath(new URL('../scripts/cluster.ts', import.meta.url));
 const startScript = (environment: Readonly<Record<string, string>>): Spawned => spawnProcess([process.execPath, SCRIPT], { environment });
@@ -31,9 +33,7 @@ function lives(pid: number): boolean {
 
 withServer('npm run cluster', (url, admin) =>
   withRedisServer(() => {
-    it('starts the topology, restarts what is killed while crawls go on, and ends everything in order on SIGTERM', {
-      timeout: 90_000,
-    }, async () => {
+    it('starts the topology, restarts what is killed while crawls go on, and ends everything in order on SIGTERM', async () => {
       await using world = openSharedWorld(url, admin);
       const cluster = startScript({ ...world.environment, LEASE_SECONDS: '2' });
       await cluster.says(/^cluster: ready; .*\n/m);

@@ -39,7 +39,7 @@ export type ClusterOptions = {
 };
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const READY = /^.*\bready\b.*?(http:\/\/\S+)\n/m;
+const READY = /^.*\bready\b.*?(http:\/\/\S+)\r?\n/m;
 const REDIS_READY = /Ready to accept connections/;
 
 /** A little more than the ten seconds in which each of them ends by itself, in milliseconds. */
@@ -111,7 +111,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
   async function stopAll(groups: readonly (readonly Member[])[]): Promise<void> {
     const late = setTimeout(kill, STOP_MS);
-    for (const group of groups) await Promise.all(group.map((member) => member.end('SIGTERM')));
+    for (const group of groups) {
+      for (const member of group) member.signal('SIGCONT'); // one that is paused would not hear the other
+      await Promise.all(group.map((member) => member.end('SIGTERM')));
+    }
     clearTimeout(late);
   }
 

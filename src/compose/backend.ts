@@ -6,12 +6,14 @@ import type { Log } from '#telemetry.ts';
 import type { Config } from '../config.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** How a crawler thread gets at its store and bus. */
-export type ThreadLink =
-  /** By ports to those of the main thread. */
-  | { readonly kind: 'sqlite'; readonly path: string; readonly storePort: MessagePort; readonly busPort: MessagePort }
-  /** By connections of its own; it tells by the port which leases it holds. */
-  | { readonly kind: 'shared'; readonly storeUrl: string; readonly busUrl: string; readonly leasePort: MessagePort };
+/** How a crawler thread gets at its store and bus: by ports to those of the main thread. */
+export type SqliteLink = { readonly kind: 'sqlite'; readonly path: string; readonly storePort: MessagePort; readonly busPort: MessagePort };
+/** By connections of its own; it tells by the port which leases it holds. */
+export type SharedLink = { readonly kind: 'shared'; readonly storeUrl: string; readonly busUrl: string; readonly leasePort: MessagePort };
+export type ThreadLink = SqliteLink | SharedLink;
+
+/** What a crawler thread works with. */
+export type ThreadParts = { readonly store: Store; readonly bus: Bus };
 
 /** What a process stands on, opened; its parts are closed by the steps that were added to the shutdown. */
 export type Backend = {

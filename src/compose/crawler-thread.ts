@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAnalyze } from '#analysis/create-analyze.ts';
 import { RULES } from '#analysis/registry.ts';
-import type { Bus } from '#bus/bus.ts';
 import { createCoalescedPublisher } from '#bus/coalesce.ts';
 import { createCrawler } from '#crawler/create-crawler.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { IDEMPOTENCY_MS } from '#domain/crawl.ts';
 import type { LeaseToken } from '#domain/ids.ts';
-import type { Store } from '#store/store.ts';
 import { createStderrLog } from '#telemetry.ts';
 import { createSweeper } from '#worker/sweeper.ts';
 import { systemTimers as timers } from '#worker/timers.ts';
 import { createWorker } from '#worker/worker.ts';
+import type { ThreadParts } from './backend.ts';
 import { RUNNING } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
-import { openThreadLink } from './open-thread-link.ts';
+import { openThreadLink } from './thread-link.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -35,7 +34,7 @@ try {
   main.close();
 }
 
-function crawl({ store, bus }: { readonly store: Store; readonly bus: Bus }): void {
+function crawl({ store, bus }: ThreadParts): void {
   const publisher = createCoalescedPublisher({ bus, after: timers.after });
   const { publish } = publisher;
   const crawler = createCrawler({

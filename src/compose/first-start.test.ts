@@ -74,6 +74,13 @@ describe('the default account', () => {
     expect(await start({ apiKey: CHOSEN })).toEqual({ kind: 'known' });
   });
 
+  it('is not made without a configured secret where nobody would find one, and is known there once it is made', async () => {
+    await expect(start({ makesSecret: false })).rejects.toThrow('set CRAWLGATE_API_KEY');
+    expect(await store.listOrganizations()).toEqual([]);
+    expect(await start({ makesSecret: false, apiKey: CHOSEN })).toEqual({ kind: 'configured' });
+    expect(await start({ makesSecret: false })).toEqual({ kind: 'known' });
+  });
+
   it('is not given a secret that another key has', async () => {
     await start();
     const id = '11111111-2222-4333-8444-555555555555' as KeyId;

@@ -1,4 +1,5 @@
 import { describeRule } from '#analysis/registry.ts';
+import { createLocalBus } from '#bus/local.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
@@ -11,7 +12,6 @@ import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { checkRole } from './roles.ts';
-import { openSharedBackend } from './shared-backend.ts';
 import { createShutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
 import { readVersion } from './version.ts';
@@ -49,7 +49,8 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     let url = '';
     const crawler = role === 'gateway' ? null : createHost({ config, backend, log, url: () => url });
     const http = createHttpServer({
-      service: role === 'worker' ? null : await openService({ config, backend, log }),
+      service: await openService({ config, role, backend, log }),
+      healthOnly: role === 'worker',
       log,
       publicUrl: config.publicUrl,
       isReady: async () => {
@@ -67,6 +68,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal, makesSecret: role === 'all' });
     crawler?.start();
     if (role === 'worker') await Promise.race([crawler?.running, aborted(stopped)]);
+    stopped.throwIfAborted();
     log.info({ url, role, version: readVersion() }, 'ready');
     const stop = async (): Promise<void> => {
       log.info('stopping');
@@ -80,18 +82,21 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
   }
 }
 
-function openBackend(deps: BackendDeps): Promise<Backend> {
+/** What only one of the stores needs is loaded with it. */
+async function openBackend(deps: BackendDeps): Promise<Backend> {
   const { store, busUrl } = deps.config;
   if (store.kind === 'sqlite') return openSqliteBackend(deps, store.path);
+  const { openSharedBackend } = await import('./shared-backend.ts');
   return openSharedBackend(deps, { storeUrl: store.url, busUrl: busUrl ?? '' });
 }
 
-type Parts = { readonly config: Config; readonly backend: Backend; readonly log: Log };
+type Parts = { readonly config: Config; readonly role: Role; readonly backend: Backend; readonly log: Log };
 
-async function openService({ config, backend, log }: Parts): Promise<Service> {
+async function openService({ config, role, backend, log }: Parts): Promise<Service> {
   return createService({
     store: backend.store,
-    ...(await backend.openFront()),
+    // nobody watches a worker
+    ...(role === 'worker' ? { bus: createLocalBus({ log }) } : await backend.openFront()),
     describeRule,
     allowedNetworks: config.allowNetworks.map(parseNetwork),
     readLimitPerMinute: config.readLimitPerMinute,
@@ -100,7 +105,7 @@ async function openService({ config, backend, log }: Parts): Promise<Service> {
   });
 }
 
-const createHost = ({ config, backend, log, url }: Parts & { readonly url: () => string }): CrawlerHost =>
+const createHost = ({ config, backend, log, url }: Omit<Parts, 'role'> & { readonly url: () => string }): CrawlerHost =>
   createCrawlerHost({
     entry: new URL('./crawler-thread.ts', import.meta.url),
     prepare() {

@@ -15,8 +15,9 @@ import { mountRest } from './rest/mount.ts';
 import { openApiDocument } from './rest/openapi.ts';
 
 type Deps = {
-  /** Null: nothing is answered but how the process is. */
-  readonly service: Service | null;
+  readonly service: Service;
+  /** Whether nothing is answered but how the process is. */
+  readonly healthOnly: boolean;
   readonly answerProblem: AnswerProblem;
   readonly isReady: IsReady;
   readonly publicUrl: () => string;
@@ -27,7 +28,7 @@ type Deps = {
 type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
-export function createApp({ service, answerProblem, isReady, publicUrl, timers }: Deps): Hono<ExchangeEnv> {
+export function createApp({ service, healthOnly, answerProblem, isReady, publicUrl, timers }: Deps): Hono<ExchangeEnv> {
   const health: readonly OpenRoute[] = [
     { path: HEALTH_PATH, answer: answerAlive },
     { path: READY_PATH, answer: createAnswerReady(isReady) },
@@ -39,7 +40,7 @@ export function createApp({ service, answerProblem, isReady, publicUrl, timers }
     { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
     { path: '/problems/{name}', answer: answerProblemPage },
   ];
-  const open = service === null ? health : [...health, ...front];
+  const open = healthOnly ? health : [...health, ...front];
   const routes = open.map(({ path }) => ({ method: 'get', path }));
 
   const app = new Hono<ExchangeEnv>();
@@ -49,7 +50,7 @@ export function createApp({ service, answerProblem, isReady, publicUrl, timers }
       return respond(await answer(c.req.param('name') ?? ''), c.env);
     });
   }
-  const refuseCall = service === null ? null : mountRest(app, { service, answerProblem, timers });
+  const refuseCall = healthOnly ? null : mountRest(app, { service, answerProblem, timers });
   app.notFound((c) => {
     if (refuseCall !== null && (c.req.path === '/v1' || c.req.path.startsWith('/v1/'))) return refuseCall(c);
     const allow = allowedMethods(routes, c.req.path);

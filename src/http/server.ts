@@ -29,8 +29,7 @@ export type HttpServer = {
 };
 
 export type HttpServerDeps = {
-  /** Null: nothing is answered but how the process is. */
-  readonly service: Service | null;
+  readonly service: Service;
   readonly log: Log;
   /** The base address in problem types and in the OpenAPI document; null: the one that is listened on. */
   readonly publicUrl: string | null;
@@ -38,6 +37,8 @@ export type HttpServerDeps = {
   readonly timers: Timers;
   /** Whose pages may read the answers; `*` for all. None: no word of CORS. */
   readonly corsOrigins: readonly string[];
+  /** Whether nothing is answered but how the process is. */
+  readonly healthOnly?: boolean;
   /** What differs from the defaults. */
   readonly graphqlLimits?: Partial<GraphqlLimits>;
 };
@@ -52,19 +53,21 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 
-export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins, graphqlLimits }: HttpServerDeps): HttpServer {
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  const { service, log, publicUrl, isReady, timers, corsOrigins, healthOnly = false, graphqlLimits } = deps;
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
   const app = createApp({
     service,
+    healthOnly,
     answerProblem,
     isReady: () => stopped === null && isReady(),
     publicUrl: () => baseUrl,
     timers,
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
-  const graphql = service === null ? null : createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
+  const graphql = healthOnly ? null : createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
   const server = createServer({ ...LIMITS, shouldUpgradeCallback: (request) => graphql !== null && asksForWebSocket(request) }, dispatch);
   server.on('upgrade', (request, socket, head) => {
     if (graphql !== null && asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
@@ -113,7 +116,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
   async function stop(deadlineMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
     const socketsClosed = graphql?.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
-    service?.stopWatching();
+    service.stopWatching();
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await Promise.all([closed, socketsClosed]);
     clearTimeout(deadline);
