@@ -63,7 +63,7 @@ function createResumptions() {
 
 withServer('kill -9 of a worker', (url, admin) => {
   it(`fifty times over loses no crawl and no page, and stores and charges none twice (FAULTS_SEED=${SEED})`, {
-    timeout: 400_000,
+    timeout: 600_000,
   }, async () => {
     const random = seeded(SEED);
     const log = createClusterLog();
@@ -151,9 +151,8 @@ withServer('kill -9 of a worker', (url, admin) => {
 
     const { times } = resumptions;
     expect(resumptions.areOpen()).toBe(false);
-    console.log({ interrupted: times.length, slowest: Math.max(...times), latest, crawls: ids.length });
     expect(times.length).toBeGreaterThan(KILLS / 2);
-    expect(Math.max(...times)).toBeLessThan(RESUMED_MS + latest);
+    expect(Math.max(...times), `resumed after (ms): ${times.map(Math.round)}`).toBeLessThan(RESUMED_MS + latest);
     await Promise.all(sites.map((site) => site.close()));
   });
 });
