@@ -13,7 +13,7 @@ import { KEY, openSharedWorld } from './shared-world.ts';
 
 const CRAWLS = 100;
 const CLAIMERS = 20;
-/** As many claimed crawls at once as there are claimers, in fewer processes: twenty of them would take 2.5 GB and a minute to start. */
+/** As many crawls at once as there are claimers, in fewer processes: twenty of them race as well, but take 4.8 GB and half a minute to start. */
 const PROCESSES = 4;
 const times = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
