@@ -2,30 +2,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { seeded } from './fixtures/seeded.ts';
-import { page, type Route, type Site, startSite } from './fixtures/site.ts';
+import { startTreeSite } from './fixtures/tree-site.ts';
 import { apiOf, isFinal, keyOf, startServer, tempDataDir } from './server-process.ts';
 
 const KILLS = 10;
 const PAGES = 1_500;
 const ANSWER_MS = 60;
-
-const pathOf = (n: number): string => (n === 0 ? '/' : `/p${n}`);
-
-/** Page n links to pages 10 n + 1 to 10 n + 10, and to pages that others link to as well, some by a redirect. */
-function bigSite(): Promise<Site> {
-  const slowly =
-    (body: string): Route =>
-    (_, response) =>
-      void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(body), ANSWER_MS);
-  const routes: Record<string, Route> = {};
-  for (let n = 0; n < PAGES; n++) {
-    const links = Array.from({ length: 10 }, (_, k) => 10 * n + k + 1).filter((target) => target < PAGES);
-    const others = [pathOf((n * 7) % PAGES), `/old${n}`, `${pathOf((n * 13) % PAGES)}#part`];
-    routes[pathOf(n)] = slowly(page(`Page ${n}`, [...links.map(pathOf), ...(n % 10 === 0 ? others : [])]));
-    routes[`/old${n}`] = (_, response) => void response.writeHead(301, { location: pathOf(n) }).end();
-  }
-  return startSite(routes);
-}
 
 type Tallies = { id: string; fetched: number; stored: number; seqs: number; urls: number; held: number };
 
@@ -48,7 +30,7 @@ function tallies(dataDir: string): { crawls: Tallies[]; used: number; reserved: 
 }
 
 describe('kill -9 during crawls', async () => {
-  const site = await bigSite();
+  const site = await startTreeSite(PAGES, ANSWER_MS);
   afterAll(() => site.close());
 
   it('ten times over, loses no page and stores and charges none twice', { timeout: 180_000 }, async () => {

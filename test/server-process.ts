@@ -83,7 +83,8 @@ export type Api = {
   detail(id: string): Promise<CrawlDetail>;
   /** Polls until the crawl is as wanted. */
   until(id: string, wanted: (detail: CrawlDetail) => boolean): Promise<CrawlDetail>;
-  /** Every page of every list page. */
+  /** All items of a list, over all its parts. */
+  list<Item>(path: string): Promise<Item[]>;
   pages(id: string): Promise<PageEntry[]>;
   usage(): Promise<Usage>;
 };
@@ -111,16 +112,17 @@ export function apiOf(url: string, key: string): Api {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
     },
-    async pages(id) {
-      const pages: PageEntry[] = [];
+    async list<Item>(path: string) {
+      const items: Item[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-        const list: { data: PageEntry[]; nextCursor: string | null } = await api.get(`/v1/crawls/${id}/pages?limit=200${query}`);
-        pages.push(...list.data);
-        cursor = list.nextCursor;
+        const part: { data: Item[]; nextCursor: string | null } = await api.get(`${path}?limit=200${query}`);
+        items.push(...part.data);
+        cursor = part.nextCursor;
       }
-      return pages;
+      return items;
     },
+    pages: (id) => api.list(`/v1/crawls/${id}/pages`),
     usage: () => api.get('/v1/usage'),
   };
   return api;

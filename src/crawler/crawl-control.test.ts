@@ -104,11 +104,26 @@ describe('the quota', () => {
         }),
       },
     );
-    const { ending, snapshot } = await world.crawl(`${site.origin}/`);
+    const claim = await world.claim(`${site.origin}/`);
+    const { ending, snapshot } = await world.run({ ...claim, claimedAt: time, snapshot: { ...claim.snapshot, startedAt: time } });
     expect(ending.endReason).toBe('completed');
     expect(snapshot.counters.fetched).toBe(3);
     const sum = (month: string): number => charges.reduce((total, charge) => total + (charge[month] ?? 0), 0);
     expect([sum('2026-11'), sum('2026-12')]).toEqual([2, 1]);
+  });
+
+  it('is that of the month of the store, whatever the clock of the worker shows', async () => {
+    let failed = 0;
+    const { site, world } = await open(
+      {
+        '/': page('Home', ['/again']),
+        '/again': (_, response) => void response.writeHead(failed++ === 0 ? 503 : 200, { 'content-type': 'text/html' }).end(page('Again')),
+      },
+      { now: () => Date.now() + 40 * 24 * 60 * 60 * 1_000 },
+    );
+    const { ending, usage } = await world.crawl(`${site.origin}/`);
+    expect(ending.endReason).toBe('completed');
+    expect(usage.used).toBe(2);
   });
 });
 

@@ -9,6 +9,7 @@ import {
   type RequestQueue,
   type StorageClient,
 } from '@crawlee/basic';
+import type { EpochMs } from '#domain/ids.ts';
 import type { Entry, Frontier } from './frontier.ts';
 import { MAX_RETRIES } from './limits.ts';
 
@@ -28,6 +29,8 @@ type Options = {
   readonly visit: (entry: Entry) => Promise<void>;
   /** A visit failed with something else than `RetryLater`. */
   readonly onError: (error: unknown) => void;
+  /** The clock of `retryAt`. */
+  readonly now: () => EpochMs;
   readonly signal: AbortSignal;
 };
 
@@ -73,7 +76,7 @@ function fixedConfiguration(events: EventManager): Configuration {
 }
 
 /** Lets Crawlee's `BasicCrawler` run the visits of a frontier: so many at a time, each page at most `MAX_RETRIES` times again. */
-export function createDrive({ frontier, concurrency, visit, onError, signal }: Options): Drive {
+export function createDrive({ frontier, concurrency, visit, onError, now, signal }: Options): Drive {
   const requests = new WeakMap<Entry, Request>();
   const entries = new WeakMap<object, Entry>();
   const timers = new Set<NodeJS.Timeout>();
@@ -110,7 +113,7 @@ export function createDrive({ frontier, concurrency, visit, onError, signal }: O
           timers.delete(timer);
           notify();
         },
-        Math.max(0, entry.retryAt - Date.now()) + 1,
+        Math.max(0, entry.retryAt - now()) + 1,
       );
       timers.add(timer);
       return null;

@@ -105,6 +105,9 @@ export function createCrawler({ store, publish, settings, log, now, random, look
     const { signal } = control;
     signal.throwIfAborted();
     const crawlLog = log.child({ crawlId: claim.snapshot.id });
+    // By the store's clock, in which months and expiries are promised; this process may have another.
+    const ahead = now() - claim.claimedAt;
+    const storeNow = (): EpochMs => now() - ahead;
     const stored = await readFrontier(claim, signal);
     const seeds = await readSeeds(claim, stored, signal);
     // neither here nor below the URL, which may carry a secret of the site in its query, as may the ending's sentence
@@ -121,10 +124,10 @@ export function createCrawler({ store, publish, settings, log, now, random, look
         },
         userAgent,
         limits,
-        now,
+        now: storeNow,
         wait,
       }),
-      ...{ stored, seeds, publish, guard, limiters, fetchPage, limits, concurrency, ratePerHost, now, random },
+      ...{ stored, seeds, publish, guard, limiters, fetchPage, limits, concurrency, ratePerHost, now: storeNow, random },
     });
     crawlLog.info({ endReason: ending.endReason }, 'crawl fetched');
     return ending;

@@ -141,7 +141,7 @@ export async function runCrawl(claim: Claim, control: CrawlControl, deps: RunDep
     if (control.signal.aborted) onAbort();
     else if (control.cancelled.aborted) onCancelled();
     if (stored.length === 0 && halted === null) await begin().catch(fail);
-    if (halted === null) await createDrive({ frontier, concurrency: deps.concurrency, visit, onError: fail, signal }).run();
+    if (halted === null) await createDrive({ frontier, concurrency: deps.concurrency, visit, onError: fail, now, signal }).run();
     return await end();
   } finally {
     clearTimeout(timer);
