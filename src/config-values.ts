@@ -42,15 +42,48 @@ export function readPublicUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** The path of the SQLite database. */
-export function readStoreUrl(text: string): string {
+export const ROLES = ['all', 'gateway', 'worker'] as const;
+/** Which parts run in a process. */
+export type Role = (typeof ROLES)[number];
+
+export function readRole(text: string): Role {
+  const role = ROLES.find((known) => known === text);
+  if (role === undefined) throw new Wrong('is not a role');
+  return role;
+}
+
+/** Where the store is. */
+export type StoreLocation = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'mongodb'; readonly url: string };
+
+/** Credentials, hosts, and perhaps a database and options: the driver looks at the rest when the store is opened. */
+const MONGODB_URL = /^mongodb(\+srv)?:\/\/([^@/?#]+@)?[^@/?#,\s]+(,[^@/?#,\s]+)*(\/[^/?#@\s]*)?(\?[^#\s]*)?$/;
+
+export function readStoreUrl(text: string): StoreLocation {
   const [scheme = '', ...rest] = text.split(':');
   const path = rest.join(':');
+  if (scheme === 'mongodb' || scheme === 'mongodb+srv') {
+    if (!MONGODB_URL.test(text)) throw new Wrong('is not a MongoDB connection string (credentials in it must be percent-encoded)');
+    return { kind: 'mongodb', url: text };
+  }
   if (scheme !== 'sqlite')
     throw new Wrong(`has ${rest.length > 0 && /^[\w+.-]+$/.test(scheme) ? `the scheme "${scheme}"` : 'no scheme'}, which is not supported`);
   if (path === '' || path.includes('\0')) throw new Wrong('names no file');
   if (path === ':memory:' || path.startsWith('//') || path.includes('?')) throw new Wrong('is not the path of a file');
-  return resolve(path);
+  return { kind: 'sqlite', path: resolve(path) };
+}
+
+export function readBusUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !['redis:', 'rediss:'].includes(url.protocol)) throw new Wrong('is not a redis or rediss URL');
+  if (url.hostname === '') throw new Wrong('names no host');
+  if (!/^\/?\d{0,5}$/.test(url.pathname)) throw new Wrong('has a path that is not the number of a database');
+  if (url.search !== '' || url.hash !== '') throw new Wrong('contains a query or a fragment');
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    throw new Wrong('has credentials that are not percent-encoded');
+  }
+  return text;
 }
 
 export function readNetworks(text: string): readonly string[] {

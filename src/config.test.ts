@@ -19,7 +19,14 @@ describe('the configuration', () => {
       port: 4000,
       publicUrl: null,
       dataDir: resolve('data'),
-      storePath: resolve('data/crawlgate.db'),
+      role: 'all',
+      store: { kind: 'sqlite', path: resolve('data/crawlgate.db') },
+      storeWaitSeconds: 30,
+      mongodbPoolSize: 50,
+      mongodbConnectTimeoutMs: 5_000,
+      mongodbSelectionTimeoutMs: 5_000,
+      mongodbAnswerTimeoutMs: 10_000,
+      mongodbRetryReads: true,
       busUrl: null,
       apiKey: null,
       allowNetworks: [],
@@ -58,7 +65,7 @@ describe('the configuration', () => {
       port: 0,
       publicUrl: 'https://crawl.example/base',
       dataDir: '/var/lib/crawlgate',
-      storePath: '/srv/a:b.db',
+      store: { kind: 'sqlite', path: '/srv/a:b.db' },
       allowNetworks: ['127.0.0.0/8', '::1'],
       crawlRatePerHost: 0.5,
       graphqlIntrospection: false,
@@ -68,8 +75,18 @@ describe('the configuration', () => {
   });
 
   it('keeps the database in DATA_DIR unless STORE_URL says where', () => {
-    expect(readConfig({ DATA_DIR: '/d' }).storePath).toBe('/d/crawlgate.db');
+    expect(readConfig({ DATA_DIR: '/d' }).store).toEqual({ kind: 'sqlite', path: '/d/crawlgate.db' });
   });
+
+  it.each(['mongodb://localhost', 'mongodb://me:p%40ss@a:1,b:2/crawls?replicaSet=rs0&tls=true', 'mongodb+srv://db.example/crawls'])(
+    'takes %s as the address of MongoDB',
+    (url) => expect(readConfig({ STORE_URL: url }).store).toEqual({ kind: 'mongodb', url }),
+  );
+
+  it.each(['redis://localhost', 'redis://me:pw@redis:6380/3', 'rediss://redis.example/', 'redis://[::1]:6379'])(
+    'takes %s as the address of Redis',
+    (url) => expect(readConfig({ BUS_URL: url }).busUrl).toBe(url),
+  );
 
   it.each([
     ['HOST', '127.0.0.1:4000', 'is not a host name or IP address'],
@@ -84,11 +101,27 @@ describe('the configuration', () => {
     ['PUBLIC_URL', 'https://me:pw@crawl.example', 'contains credentials'],
     ['PUBLIC_URL', 'https://crawl.example/?a', 'contains a query or a fragment'],
     ['DATA_DIR', 'a\0b', 'is not a path'],
-    ['STORE_URL', 'mongodb://db/crawlgate', 'has the scheme "mongodb", which is not supported'],
+    ['ROLE', 'leader', 'is not a role'],
+    ['STORE_URL', 'postgres://db/crawlgate', 'has the scheme "postgres", which is not supported'],
+    ['STORE_URL', 'mongodb:db', 'is not a MongoDB connection string'],
+    ['STORE_URL', 'mongodb://', 'is not a MongoDB connection string'],
+    ['STORE_URL', 'mongodb://me:p@ss@db/crawlgate', 'is not a MongoDB connection string'],
+    ['STORE_URL', 'mongodb://db,,other/crawlgate', 'is not a MongoDB connection string'],
+    ['STORE_WAIT_SECONDS', '-1', 'is too small'],
+    ['MONGODB_POOL_SIZE', '0', 'is too small'],
+    ['MONGODB_CONNECT_TIMEOUT_MS', '5s', 'is not a whole number'],
+    ['MONGODB_SELECTION_TIMEOUT_MS', '1', 'is too small'],
+    ['MONGODB_ANSWER_TIMEOUT_MS', '600001', 'is too large'],
+    ['MONGODB_RETRY_READS', '1', 'is neither true nor false'],
     ['STORE_URL', './data.db', 'has no scheme'],
     ['STORE_URL', 'sqlite:', 'names no file'],
     ['STORE_URL', 'sqlite::memory:', 'is not the path of a file'],
-    ['BUS_URL', 'redis://localhost', 'is set'],
+    ['BUS_URL', 'localhost:6379', 'is not a redis or rediss URL'],
+    ['BUS_URL', 'amqp://localhost', 'is not a redis or rediss URL'],
+    ['BUS_URL', 'redis://', 'names no host'],
+    ['BUS_URL', 'redis://localhost/zero', 'has a path that is not the number of a database'],
+    ['BUS_URL', 'redis://localhost?family=6', 'contains a query'],
+    ['BUS_URL', 'redis://:100%@localhost', 'has credentials that are not percent-encoded'],
     ['CRAWLGATE_API_KEY', 'x'.repeat(23), 'has 23 characters'],
     ['CRAWLGATE_API_KEY', 'x'.repeat(257), 'has 257 characters'],
     ['CRAWLGATE_API_KEY', `${'x'.repeat(30)} y`, 'has a character that is not printable ASCII, or a space'],
@@ -118,6 +151,7 @@ describe('the configuration', () => {
   it('never shows a wrong secret', () => {
     expect(problemOf({ CRAWLGATE_API_KEY: 'hunter2' })).not.toContain('hunter2');
     expect(problemOf({ PUBLIC_URL: 'https://me:hunter2@crawl.example' })).not.toContain('hunter2');
-    expect(problemOf({ STORE_URL: 'mongodb://me:hunter2@db/x' })).not.toContain('hunter2');
+    expect(problemOf({ STORE_URL: 'mongodb://me:hunter2@db:27017@/x' })).not.toContain('hunter2');
+    expect(problemOf({ BUS_URL: 'redis://me:hunter2@redis:6379/x' })).not.toContain('hunter2');
   });
 });

@@ -1,7 +1,10 @@
 import { resolve } from 'node:path';
+import { MONGODB_ROWS, type Variable, variable } from './config-mongodb.ts';
 import {
+  ROLES,
   readApiKey,
   readBoolean,
+  readBusUrl,
   readHost,
   readLogLevel,
   readNetworks,
@@ -9,33 +12,20 @@ import {
   readPath,
   readPublicUrl,
   readRate,
+  readRole,
   readStoreUrl,
+  type StoreLocation,
   Wrong,
   wholeNumber,
 } from './config-values.ts';
 import { LOG_LEVELS } from './telemetry.ts';
 
+export { ROLES, type Role, type StoreLocation } from './config-values.ts';
+
 /** A variable with a value that cannot be used. The message is one line: the variable, what is wrong, and what is accepted. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
-
-type Variable<Value> = {
-  readonly name: string;
-  /** What is accepted, as it stands in the docs and in the refusal of a wrong value. */
-  readonly accepts: string;
-  /** In the words of the docs; read like any other value unless `unset` says what stands for an absent one. */
-  readonly default: string;
-  readonly unit?: string;
-  readonly meaning: string;
-  /** The value is never shown: neither in a message nor in a log. */
-  readonly secret?: true;
-  /** Throws `Wrong`. */
-  readonly read: (text: string) => Value;
-  readonly unset?: Value;
-};
-
-const variable = <Value>(definition: Variable<Value>): Variable<Value> => definition;
 
 /** The table: everything that can be set, in the order in which it is documented. */
 const TABLE = {
@@ -69,24 +59,33 @@ const TABLE = {
     meaning: 'Where the database, its lock and the first API key are kept. Made with mode 0700 when absent.',
     read: readPath,
   }),
-  storePath: variable<string | null>({
+  role: variable({
+    name: 'ROLE',
+    accepts: `one of ${ROLES.join(', ')}`,
+    default: 'all',
+    meaning:
+      'The parts that run in this process, unless `--role` says so: `gateway` answers clients, `worker` runs crawls, `all` does both. `gateway` and `worker` need MongoDB and Redis.',
+    read: readRole,
+  }),
+  store: variable<StoreLocation | null>({
     name: 'STORE_URL',
-    accepts: 'sqlite:<path>; other stores are not supported yet',
+    accepts: 'sqlite:<path>, mongodb://<hosts>/<database> or mongodb+srv://<host>/<database>',
     default: '`sqlite:DATA_DIR/crawlgate.db`',
-    meaning: 'The store. SQLite keeps everything in one file, and serves one process.',
+    meaning:
+      'The store. SQLite keeps everything in one file, and serves one process. MongoDB serves any number of them; its database is `crawlgate` unless the URL names one.',
     secret: true,
     read: readStoreUrl,
     unset: null,
   }),
-  busUrl: variable<null>({
+  ...MONGODB_ROWS,
+  busUrl: variable<string | null>({
     name: 'BUS_URL',
-    accepts: 'nothing: the SQLite store serves one process, which needs no bus',
+    accepts: 'redis://<host>:<port>/<number of the database> or rediss://',
     default: 'none',
-    meaning: 'The bus between processes. Must not be set with the SQLite store.',
+    meaning:
+      'Redis, over which processes tell each other of updates and count requests. MongoDB needs it in every role; it must not be set with SQLite.',
     secret: true,
-    read() {
-      throw new Wrong('is set');
-    },
+    read: readBusUrl,
     unset: null,
   }),
   apiKey: variable<string | null>({
@@ -182,7 +181,7 @@ const TABLE = {
 
 type Values = { readonly [Key in keyof typeof TABLE]: ReturnType<(typeof TABLE)[Key]['read']> };
 /** Plain, so that it can be given to a thread. */
-export type Config = Values & { readonly storePath: string };
+export type Config = Values & { readonly store: StoreLocation };
 
 /** The table's rows, for the docs. */
 export const CONFIG_TABLE: readonly Omit<Variable<unknown>, 'read' | 'unset'>[] = Object.values(TABLE);
@@ -204,5 +203,5 @@ function readValue<Value>(row: Variable<Value>, text: string | undefined): Value
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const entries = Object.entries(TABLE).map(([key, row]) => [key, readValue(row as Variable<unknown>, environment[row.name])]);
   const values = Object.fromEntries(entries) as Values;
-  return { ...values, storePath: values.storePath ?? resolve(values.dataDir, 'crawlgate.db') };
+  return { ...values, store: values.store ?? { kind: 'sqlite', path: resolve(values.dataDir, 'crawlgate.db') } };
 }

@@ -51,7 +51,7 @@ const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.incl
 
 function partOf(path: string): string {
   const [folder = '', next = ''] = path.split('/');
-  if (next === '') return folder.replace(/(-values)?\.ts$/, '');
+  if (next === '') return folder.replace(/(-[a-z]+)?\.ts$/, '');
   if (folder === 'store' && path.split('/').length > 2) return `store/${next}`;
   if (folder === 'bus' && next !== 'bus.ts') return 'bus/adapter';
   if (folder === 'limiter' && next !== 'request-counter.ts') return 'limiter/adapter';

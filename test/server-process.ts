@@ -1,18 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Usage } from '#domain/quota.ts';
+import { urlOf } from '../scripts/cluster/cluster.ts';
+import { type Ended, type Environment, type Output, type Spawned, spawnProcess } from '../scripts/cluster/spawn.ts';
+
+export type { Environment };
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const READY = /^.*\bready\b.*?(http:\/\/\S+)$/m;
-
-export type Environment = Readonly<Record<string, string>>;
-export type Ended = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 /** What the command of a test sees: nothing of the environment in which the tests run but what Node itself needs. */
-const environmentOf = (environment: Environment): Environment => ({ PATH: process.env.PATH ?? '', ...environment });
+export const environmentOf = (environment: Environment): Environment => ({ PATH: process.env.PATH ?? '', ...environment });
 
 /** A directory for DATA_DIR that does not exist yet, inside one that is removed with `using`. */
 export function tempDataDir(): { readonly path: string; [Symbol.dispose](): void } {
@@ -20,31 +19,14 @@ export function tempDataDir(): { readonly path: string; [Symbol.dispose](): void
   return { path: join(parent, 'data'), [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }) };
 }
 
-type Output = { stdout: string; stderr: string };
-
-function collect(child: ChildProcess): Output {
-  const output = { stdout: '', stderr: '' };
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    output.stderr += text;
-  });
-  return output;
-}
-
-/** Resolves when the process has ended and all that it wrote was read. */
-const endOf = (child: ChildProcess): Promise<Ended> =>
-  new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code, signal }));
-  });
+/** Starts a command of the CLI. */
+export const spawnCli = (words: readonly string[], environment: Environment = {}): Spawned =>
+  spawnProcess([process.execPath, MAIN, ...words], { environment: environmentOf(environment) });
 
 /** Runs a command of the CLI to its end. */
 export async function runCli(words: readonly string[], environment: Environment = {}): Promise<Output & Ended> {
-  const child = spawn(process.execPath, [MAIN, ...words], { env: environmentOf(environment), stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = collect(child);
-  return { ...(await endOf(child)), ...output };
+  const { ended, output } = spawnCli(words, environment);
+  return { ...(await ended), ...output };
 }
 
 export type ServerProcess = {
@@ -57,25 +39,21 @@ export type ServerProcess = {
 
 /** Starts `serve` on a free port and waits until it says that it is ready; rejects with what it said when it ends before. */
 export async function startServer(dataDir: string, environment: Environment = {}, command: readonly string[] = []): Promise<ServerProcess> {
-  const [file = process.execPath, ...words] = command.length > 0 ? command : [process.execPath, MAIN, 'serve'];
   const env = environmentOf({ PORT: '0', CRAWL_ALLOW_NETWORKS: '127.0.0.0/8', DATA_DIR: dataDir, ...environment });
-  const child = spawn(file, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output = collect(child);
-  const ended = endOf(child);
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', () => {
-      const [, found] = READY.exec(output.stdout) ?? [];
-      if (found !== undefined && output.stdout.endsWith('\n')) resolve(found);
-    });
-    ended.then(({ code }) => reject(new Error(`serve ended with ${code} before it was ready: ${output.stdout}${output.stderr}`)), reject);
+  const spawned = spawnProcess(command.length > 0 ? command : [process.execPath, MAIN, 'serve'], { environment: env });
+  const { output, ended, kill } = spawned;
+  let hasEnded = false;
+  void ended.then(() => {
+    hasEnded = true;
   });
+  const url = await urlOf(spawned);
   return {
     url,
     output,
     ended,
-    kill: (signal) => void child.kill(signal),
+    kill,
     async [Symbol.asyncDispose]() {
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      if (!hasEnded) kill('SIGKILL');
       await ended;
     },
   };

@@ -1,28 +1,27 @@
 import { type Command, Option } from 'commander';
 import type { RunningService } from '#compose/run-service.ts';
 import { readVersion } from '#compose/version.ts';
-import { type Context, UsageError } from './context.ts';
-
-const ROLES = ['all', 'gateway', 'worker'] as const;
-type Role = (typeof ROLES)[number];
+import { ROLES, type Role } from '../config.ts';
+import type { Context } from './context.ts';
 
 /** `crawlgate serve`: runs until a signal asks it to end. */
 export function addServe(program: Command, context: Context): void {
   program
     .command('serve')
     .description('start the service; the first start makes the organization "default" and its API key')
-    .addOption(new Option('--role <role>', 'which parts run in this process').choices(ROLES).default('all'))
-    .action(async ({ role }: { role: Role }) => {
+    .addOption(new Option('--role <role>', 'which parts run in this process (default: ROLE)').choices(ROLES))
+    .action(async ({ role: given }: { role?: Role }) => {
       const config = context.config();
-      if (role !== 'all')
-        throw new UsageError(
-          `--role ${role} needs a store and a bus that processes can share, which this version does not have; use --role all`,
-        );
+      const role = given ?? config.role;
       // Loaded here, for no other command needs what it brings.
       const { runService } = await import('#compose/run-service.ts');
       const { stop, cut } = context.listenForSignals();
-      const service = await runService({ config, isTerminal: context.isTerminal, cut });
-      context.out(`crawlgate ${readVersion()} is ready: ${service.url}\n${newsOf(service)}`);
+      const service = await runService({ config, role, isTerminal: context.isTerminal, stopped: stop, cut }).catch((error: unknown) => {
+        if (error === stop.reason) return null; // asked to end before it had started
+        throw error;
+      });
+      if (service === null) return;
+      context.out(`crawlgate ${readVersion()}${role === 'all' ? '' : ` (${role})`} is ready: ${service.url}\n${newsOf(service)}`);
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve));
       await service.stop();
     });

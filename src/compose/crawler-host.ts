@@ -13,9 +13,16 @@ export type CrawlerHostDeps = {
   readonly log: Log;
 };
 
+/** What a thread says when it has begun to claim crawls. */
+export const RUNNING = 'running';
+
 /** Keeps one crawler thread alive. */
 export type CrawlerHost = {
   start(): void;
+  /** Whether there is a thread that has said that it runs. */
+  isRunning(): boolean;
+  /** Resolves when the first thread has said so. */
+  readonly running: Promise<void>;
   /** Asks the thread to give its crawls back and waits for its end; ends it by force when `over` is aborted. Memoised. */
   stop(over: AbortSignal): Promise<void>;
 };
@@ -37,6 +44,8 @@ export function createCrawlerHost({ entry, prepare, onEnded, log }: CrawlerHostD
   let pending: NodeJS.Timeout | undefined;
   let backoffMs = FIRST_BACKOFF_MS;
   let stopped: Promise<void> | null = null;
+  let isRunning = false;
+  const running = Promise.withResolvers<void>();
 
   function start(): void {
     const startedAt = performance.now();
@@ -44,8 +53,13 @@ export function createCrawlerHost({ entry, prepare, onEnded, log }: CrawlerHostD
     const started = new Worker(entry, { name: 'crawler', workerData, transferList: [...transferList], resourceLimits: RESOURCE_LIMITS });
     thread = started;
     started.on('error', (error) => log.error({ err: error }, 'the crawler thread failed'));
+    started.on('message', (message) => {
+      isRunning = message === RUNNING;
+      if (isRunning) running.resolve();
+    });
     started.on('exit', (code) => {
       thread = null;
+      isRunning = false;
       if (stopped !== null) return;
       if (performance.now() - startedAt > SOUND_MS) backoffMs = FIRST_BACKOFF_MS;
       log.error({ code, backoffMs }, 'the crawler thread ended and is started again');
@@ -75,5 +89,5 @@ export function createCrawlerHost({ entry, prepare, onEnded, log }: CrawlerHostD
     await ended;
   }
 
-  return { start, stop: (over) => (stopped ??= end(over)) };
+  return { start, isRunning: () => isRunning, running: running.promise, stop: (over) => (stopped ??= end(over)) };
 }

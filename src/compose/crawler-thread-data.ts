@@ -1,14 +1,11 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config.ts';
+import type { ThreadLink } from './backend.ts';
 
 /** What the crawler thread is started with. */
 export type CrawlerThreadData = {
   readonly config: Config;
   readonly userAgent: string;
-  /** From `SqliteStore.link`. */
-  readonly storePort: MessagePort;
-  /** To the bus of the main thread. */
-  readonly busPort: MessagePort;
+  readonly link: ThreadLink;
   /** The longest that running crawls are waited for at the stop, in milliseconds. */
   readonly stopMs: number;
 };

@@ -3,63 +3,75 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createAnalyze } from '#analysis/create-analyze.ts';
 import { RULES } from '#analysis/registry.ts';
 import { createCoalescedPublisher } from '#bus/coalesce.ts';
-import { createLocalBus } from '#bus/local.ts';
 import { createCrawler } from '#crawler/create-crawler.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { IDEMPOTENCY_MS } from '#domain/crawl.ts';
 import type { LeaseToken } from '#domain/ids.ts';
-import { linkSqliteStore } from '#store/sqlite/link.ts';
 import { createStderrLog } from '#telemetry.ts';
 import { createSweeper } from '#worker/sweeper.ts';
 import { systemTimers as timers } from '#worker/timers.ts';
 import { createWorker } from '#worker/worker.ts';
+import type { ThreadParts } from './backend.ts';
+import { RUNNING } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
+import { openThreadLink } from './thread-link.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** The module that the crawler thread runs: it claims, fetches, analyses and sweeps until it is told to stop. */
-const { config, userAgent, storePort, busPort, stopMs } = workerData as CrawlerThreadData;
+const { config, userAgent, link, stopMs } = workerData as CrawlerThreadData;
 if (parentPort === null) throw new Error('The crawler thread was not started as a thread.');
 const main = parentPort;
-
 const log = createStderrLog(config.logLevel);
-const store = linkSqliteStore({ path: config.storePath, port: storePort });
-const bus = createLocalBus({ log });
-bus.attach(busPort);
-const publisher = createCoalescedPublisher({ bus, after: timers.after });
-const { publish } = publisher;
-const crawler = createCrawler({
-  store,
-  publish,
-  settings: {
-    concurrency: config.crawlConcurrency,
-    ratePerHost: config.crawlRatePerHost,
-    allowNetworks: config.allowNetworks.map(parseNetwork),
-    userAgent,
-  },
-  log,
-  now: Date.now,
-  random: Math.random,
-});
-const worker = createWorker({
-  store,
-  bus,
-  runCrawl: crawler,
-  analyze: createAnalyze({ store, rules: RULES }),
-  publish,
-  newToken: () => randomUUID() as string as LeaseToken,
-  settings: { crawls: config.workerCrawls, leaseMs: config.leaseSeconds * 1_000, stopMs },
-  timers,
-  log,
-});
-const DAY_MS = 24 * 60 * 60 * 1_000;
-const retention = { crawlsMs: config.retentionDays * DAY_MS, idempotencyMs: IDEMPOTENCY_MS };
-const sweeper = createSweeper({ store, bus, settings: { retention }, timers, log });
+const stopAsked = new AbortController();
+main.once('message', () => stopAsked.abort());
 
-async function stop(): Promise<void> {
-  const closings = [worker.stop, sweeper.stop, async () => publisher.flush(), crawler.close, bus.close, store.close];
-  for (const close of closings) await close().catch((error: unknown) => log.error({ err: error }, 'the crawler thread stops uncleanly'));
+try {
+  crawl(await openThreadLink(link, { config, log, signal: stopAsked.signal }));
+  main.postMessage(RUNNING);
+} catch (error) {
+  if (!stopAsked.signal.aborted) throw error;
   main.close();
 }
 
-main.once('message', () => void stop());
-worker.start();
-sweeper.start();
+function crawl({ store, bus }: ThreadParts): void {
+  const publisher = createCoalescedPublisher({ bus, after: timers.after });
+  const { publish } = publisher;
+  const crawler = createCrawler({
+    store,
+    publish,
+    settings: {
+      concurrency: config.crawlConcurrency,
+      ratePerHost: config.crawlRatePerHost,
+      allowNetworks: config.allowNetworks.map(parseNetwork),
+      userAgent,
+    },
+    log,
+    now: Date.now,
+    random: Math.random,
+  });
+  const worker = createWorker({
+    store,
+    bus,
+    runCrawl: crawler,
+    analyze: createAnalyze({ store, rules: RULES }),
+    publish,
+    newToken: () => randomUUID() as string as LeaseToken,
+    settings: { crawls: config.workerCrawls, leaseMs: config.leaseSeconds * 1_000, stopMs },
+    timers,
+    log,
+  });
+  const retention = { crawlsMs: config.retentionDays * DAY_MS, idempotencyMs: IDEMPOTENCY_MS };
+  const sweeper = createSweeper({ store, bus, settings: { retention }, timers, log });
+
+  async function stop(): Promise<void> {
+    const closings = [worker.stop, sweeper.stop, async () => publisher.flush(), crawler.close, bus.close, store.close];
+    for (const close of closings) await close().catch((error: unknown) => log.error({ err: error }, 'the crawler thread stops uncleanly'));
+    main.close();
+  }
+
+  worker.start();
+  sweeper.start();
+  if (stopAsked.signal.aborted) void stop();
+  else stopAsked.signal.addEventListener('abort', () => void stop());
+}

@@ -22,11 +22,12 @@ describe('the default account', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  const start = (options: { apiKey?: string; isTerminal?: boolean } = {}): Promise<KeyNews> =>
+  const start = (options: { apiKey?: string; isTerminal?: boolean; makesSecret?: boolean } = {}): Promise<KeyNews> =>
     ensureDefaultAccount({
       accounts: store,
       config: { apiKey: options.apiKey ?? null, dataDir, monthlyUrlQuota: 42 },
       isTerminal: options.isTerminal ?? false,
+      makesSecret: options.makesSecret ?? true,
     });
   const keyFile = (): string => join(dataDir, 'api-key');
   const holderOf = async (secret: string): Promise<string | undefined> => (await store.findKeyBySecret(hashOfSecret(secret)))?.id;
@@ -71,6 +72,13 @@ describe('the default account', () => {
     expect(await holderOf(CHOSEN)).toBe(DEFAULT_KEY_ID);
     expect(existsSync(keyFile())).toBe(false);
     expect(await start({ apiKey: CHOSEN })).toEqual({ kind: 'known' });
+  });
+
+  it('is not made without a configured secret where nobody would find one, and is known there once it is made', async () => {
+    await expect(start({ makesSecret: false })).rejects.toThrow('set CRAWLGATE_API_KEY');
+    expect(await store.listOrganizations()).toEqual([]);
+    expect(await start({ makesSecret: false, apiKey: CHOSEN })).toEqual({ kind: 'configured' });
+    expect(await start({ makesSecret: false })).toEqual({ kind: 'known' });
   });
 
   it('is not given a secret that another key has', async () => {

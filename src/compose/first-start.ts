@@ -1,10 +1,11 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SCOPES } from '#domain/account.ts';
 import { DEFAULT_KEY_ID, DEFAULT_ORGANIZATION_ID } from '#domain/ids.ts';
 import { newSecret, storedSecretOf } from '#domain/key-secret.ts';
 import type { AccountStore } from '#store/store.ts';
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { ensureDataDir } from './data-dir.ts';
 
 /** What the person who started the service has to be told of the default key. */
 export type KeyNews =
@@ -22,6 +23,8 @@ export type FirstStartDeps = {
   readonly config: Pick<Config, 'apiKey' | 'dataDir' | 'monthlyUrlQuota'>;
   /** Somebody reads what is printed; else the secret goes to a file. */
   readonly isTerminal: boolean;
+  /** Whether a secret may be made when none is configured: not where nobody would find it, on one of many machines. */
+  readonly makesSecret: boolean;
 };
 
 const ORGANIZATION_NAME = 'default';
@@ -29,10 +32,15 @@ const ORGANIZATION_NAME = 'default';
 const KEY_FILE = 'api-key';
 const SECRET = /^[\x21-\x7e]{24,256}$/;
 
-/** Makes the default organization and its first key where they are absent, and gives the key the secret that is configured. */
-export async function ensureDefaultAccount({ accounts, config, isTerminal }: FirstStartDeps): Promise<KeyNews> {
+/**
+ * Makes the default organization and its first key where they are absent, and gives the key the secret that is configured. Of several
+ * that do so at once, one makes the key, and only that one has news. Throws a `ConfigError` when there has to be a configured secret.
+ */
+export async function ensureDefaultAccount({ accounts, config, isTerminal, makesSecret }: FirstStartDeps): Promise<KeyNews> {
   const path = join(config.dataDir, KEY_FILE);
   const isFirst = (await accounts.findKey(DEFAULT_KEY_ID)) === null;
+  if (isFirst && config.apiKey === null && !makesSecret)
+    throw new ConfigError('the store is empty, and this role makes no API key of its own: set CRAWLGATE_API_KEY to the first one');
   const toFile = isFirst && config.apiKey === null && !isTerminal;
   // The file comes before the key: whenever this is cut, no key exists whose secret nobody has.
   const secret = config.apiKey ?? (toFile ? fileSecret(path) : newSecret());
@@ -45,7 +53,12 @@ export async function ensureDefaultAccount({ accounts, config, isTerminal }: Fir
     if (changed) rmSync(path, { force: true });
     return { kind: changed ? 'configured' : 'known' };
   }
-  if (!keyCreated) return { kind: 'known' };
+  if (!keyCreated) {
+    // another process was faster; unless they share the file, what stands in it is no secret
+    const holder = await accounts.findKeyBySecret(storedSecretOf(secret).secretHash);
+    if (toFile && holder === null) rmSync(path, { force: true });
+    return { kind: 'known' };
+  }
   return toFile ? { kind: 'filed', path } : { kind: 'made', secret };
 }
 
@@ -61,6 +74,7 @@ function fileSecret(path: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const secret = newSecret();
+  ensureDataDir(dirname(path));
   rmSync(path, { force: true });
   writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
   return secret;

@@ -1,17 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { urlOf } from '#store/mongo/fixtures/harness.ts';
+import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { page, startSite } from '../../test/fixtures/site.ts';
 import { readConfig } from '../config.ts';
 import { runService } from './run-service.ts';
 
 const KEY = 'a-key-of-24-characters-or-more';
 
-// The crawls of the dead thread stood still until their leases had expired.
-test('a crawler thread that dies is replaced, and its crawl goes on at once', async () => {
+/** Ends the crawler thread by force during a crawl whose lease would outlast the test, and answers how many threads there were. */
+async function killCrawlerThread(urls: Record<string, string>): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'crawlgate-service-'));
   const threads: Worker[] = [];
   const onThread = (thread: Worker) => threads.push(thread);
@@ -31,10 +34,12 @@ test('a crawler thread that dies is replaced, and its crawl goes on at once', as
     ),
   });
   const config = readConfig({
+    ...urls,
     ...{ PORT: '0', DATA_DIR: folder, CRAWLGATE_API_KEY: KEY, CRAWL_ALLOW_NETWORKS: '127.0.0.0/8' },
     ...{ LEASE_SECONDS: '3600', READ_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'silent' },
   });
-  const service = await runService({ config, isTerminal: false, cut: new AbortController().signal });
+  const never = new AbortController().signal;
+  const service = await runService({ config, role: 'all', isTerminal: false, stopped: never, cut: never });
   try {
     const call = async (path: string, init: RequestInit = {}) => {
       const headers = { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' };
@@ -44,12 +49,30 @@ test('a crawler thread that dies is replaced, and its crawl goes on at once', as
     let crawl = await call(String(started.url));
     for (; crawl.state === 'running'; crawl = await call(String(started.url))) await delay(50);
     expect(crawl).toMatchObject({ state: 'done', urlsCrawled: 61 });
-    expect(threads).toHaveLength(3); // the store's and two crawlers
-    expect(await call('/v1/usage')).toMatchObject({ used: 61, reserved: 0 });
+    let usage = await call('/v1/usage');
+    for (; usage.reserved !== 0; usage = await call('/v1/usage')) await delay(50); // given back after the end
+    expect(usage).toMatchObject({ used: 61 });
+    return threads.length;
   } finally {
     await service.stop();
     process.off('worker', onThread);
     await site.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+// The crawls of the dead thread stood still until their leases had expired.
+test('a crawler thread that dies is replaced, and its crawl goes on at once', async () => {
+  expect(await killCrawlerThread({})).toBe(3); // the store's and two crawlers
+});
+
+withServer('on MongoDB', (url, admin) => {
+  test('a crawler thread that dies is replaced, and its crawl goes on at once, though nobody expires the leases of others', async () => {
+    const name = `crawlgate-${randomUUID()}`;
+    try {
+      expect(await killCrawlerThread({ STORE_URL: urlOf(url, name), BUS_URL: 'redis://127.0.0.1:1' })).toBe(2);
+    } finally {
+      await admin.db(name).dropDatabase();
+    }
+  });
 });

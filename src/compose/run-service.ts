@@ -1,19 +1,19 @@
-import { MessageChannel } from 'node:worker_threads';
 import { describeRule } from '#analysis/registry.ts';
-import { createLocalBus, type LocalBus } from '#bus/local.ts';
+import { createLocalBus } from '#bus/local.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
-import { createService } from '#service/service.ts';
-import { openSqliteStore, type SqliteStore } from '#store/sqlite/open.ts';
-import { createStderrLog } from '#telemetry.ts';
+import { createService, type Service } from '#service/service.ts';
+import { createStderrLog, type Log } from '#telemetry.ts';
 import { systemTimers } from '#worker/timers.ts';
-import type { Config } from '../config.ts';
-import { createCrawlerHost, type ThreadStart } from './crawler-host.ts';
+import type { Config, Role } from '../config.ts';
+import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
+import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
-import { ensureDataDir } from './data-dir.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
+import { checkRole } from './roles.ts';
 import { createShutdown } from './shutdown.ts';
+import { openSqliteBackend } from './sqlite-backend.ts';
 import { readVersion } from './version.ts';
 
 export type RunningService = {
@@ -26,62 +26,50 @@ export type RunningService = {
 
 export type RunServiceOptions = {
   readonly config: Config;
+  readonly role: Role;
   /** Somebody reads what is printed. */
   readonly isTerminal: boolean;
+  /** Aborted when the service is to stop: a start that is under way is given up, and throws the reason. */
+  readonly stopped: AbortSignal;
   /** Aborted when a stop that is under way is to be cut short. */
   readonly cut: AbortSignal;
 };
 
-/** The longest that each step of the stop may take, in milliseconds; ten seconds with all that is between them. */
-const STOP_LIMITS = { http: 2_500, crawler: 5_000, bus: 100, store: 2_000 };
-/** How much sooner than its step a part is told to be done by itself, in milliseconds. */
-const AHEAD_MS = 500;
-
 /**
- * Starts the role `all`: HTTP in this thread, the store's writer and the crawler in one each. Throws, with everything stopped that had
- * been started, when a part cannot start.
+ * Starts the parts of a role: HTTP in this thread, the crawler in one of its own; a worker answers by HTTP only how it is. Throws, with
+ * everything stopped that had been started, when a part cannot start, and a `ConfigError` when the role cannot be had so.
  */
-export async function runService({ config, isTerminal, cut }: RunServiceOptions): Promise<RunningService> {
+export async function runService({ config, role, isTerminal, stopped, cut }: RunServiceOptions): Promise<RunningService> {
+  checkRole(role, config);
   const log = createStderrLog(config.logLevel);
   const shutdown = createShutdown(log, cut);
   try {
-    ensureDataDir(config.dataDir);
-    const sqlite = await openSqliteStore({ path: config.storePath, threadEntry: new URL('./store-thread.ts', import.meta.url), log });
-    const { store } = sqlite;
-    shutdown.add('store', STOP_LIMITS.store, store.close);
-    const bus = createLocalBus({ log });
-    shutdown.add('bus', STOP_LIMITS.bus, bus.close);
-    const allowedNetworks = config.allowNetworks.map(parseNetwork);
-    const { readLimitPerMinute, publicUrl } = config;
-    const service = createService({ store, bus, describeRule, allowedNetworks, readLimitPerMinute, timers: systemTimers, log });
-    const isReady = (): Promise<boolean> => store.ping().then(() => true);
+    const backend = await openBackend({ config, log, shutdown, signal: stopped });
+    const { store } = backend;
+    let url = '';
+    const crawler = role === 'gateway' ? null : createHost({ config, backend, log, url: () => url });
     const http = createHttpServer({
-      service,
+      service: await openService({ config, role, backend, log }),
+      healthOnly: role === 'worker',
       log,
-      publicUrl,
-      isReady,
+      publicUrl: config.publicUrl,
+      isReady: async () => {
+        await store.ping();
+        return role !== 'worker' || crawler?.isRunning() === true;
+      },
       timers: systemTimers,
       corsOrigins: config.corsOrigins,
       graphqlLimits: { introspection: config.graphqlIntrospection },
     });
-
-    let url = '';
-    const crawler = createCrawlerHost({
-      entry: new URL('./crawler-thread.ts', import.meta.url),
-      prepare: () => crawlerThreadStart({ config, sqlite, bus, userAgent: `crawlgate/${readVersion()} (+${publicUrl ?? url})` }),
-      // its crawls are resumed now, and not only when their leases expire
-      async onEnded() {
-        for (const snapshot of await sqlite.expireLeases()) await bus.publish(snapshot);
-      },
-      log,
-    });
-    shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);
+    if (crawler !== null) shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);
     shutdown.add('http', STOP_LIMITS.http, () => http.stop({ deadlineMs: STOP_LIMITS.http - AHEAD_MS }));
     url = await listen(http, config);
     // After all that commonly fails: a secret must not be made that nobody is told.
-    const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal });
-    crawler.start();
-    log.info({ url, version: readVersion() }, 'ready');
+    const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal, makesSecret: role === 'all' });
+    crawler?.start();
+    if (role === 'worker') await Promise.race([crawler?.running, aborted(stopped)]);
+    stopped.throwIfAborted();
+    log.info({ url, role, version: readVersion() }, 'ready');
     const stop = async (): Promise<void> => {
       log.info('stopping');
       await shutdown.run();
@@ -94,15 +82,46 @@ export async function runService({ config, isTerminal, cut }: RunServiceOptions)
   }
 }
 
-type CrawlerThreadParts = { readonly config: Config; readonly sqlite: SqliteStore; readonly bus: LocalBus; readonly userAgent: string };
-
-function crawlerThreadStart({ config, sqlite, bus, userAgent }: CrawlerThreadParts): ThreadStart {
-  const { port1, port2: busPort } = new MessageChannel();
-  bus.attach(port1);
-  const storePort = sqlite.link();
-  const workerData: CrawlerThreadData = { config, userAgent, storePort, busPort, stopMs: STOP_LIMITS.crawler - AHEAD_MS };
-  return { workerData, transferList: [storePort, busPort] };
+/** What only one of the stores needs is loaded with it. */
+async function openBackend(deps: BackendDeps): Promise<Backend> {
+  const { store, busUrl } = deps.config;
+  if (store.kind === 'sqlite') return openSqliteBackend(deps, store.path);
+  const { openSharedBackend } = await import('./shared-backend.ts');
+  return openSharedBackend(deps, { storeUrl: store.url, busUrl: busUrl ?? '' });
 }
+
+type Parts = { readonly config: Config; readonly role: Role; readonly backend: Backend; readonly log: Log };
+
+async function openService({ config, role, backend, log }: Parts): Promise<Service> {
+  return createService({
+    store: backend.store,
+    // nobody watches a worker
+    ...(role === 'worker' ? { bus: createLocalBus({ log }) } : await backend.openFront()),
+    describeRule,
+    allowedNetworks: config.allowNetworks.map(parseNetwork),
+    readLimitPerMinute: config.readLimitPerMinute,
+    timers: systemTimers,
+    log,
+  });
+}
+
+const createHost = ({ config, backend, log, url }: Omit<Parts, 'role'> & { readonly url: () => string }): CrawlerHost =>
+  createCrawlerHost({
+    entry: new URL('./crawler-thread.ts', import.meta.url),
+    prepare() {
+      const { link, transferList } = backend.linkThread();
+      const userAgent = `crawlgate/${readVersion()} (+${config.publicUrl ?? url()})`;
+      return { workerData: { config, userAgent, link, stopMs: STOP_LIMITS.crawler - AHEAD_MS } satisfies CrawlerThreadData, transferList };
+    },
+    onEnded: backend.loseThread,
+    log,
+  });
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve());
+  });
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'something else listens there; set PORT to a free one, or to 0 for any',

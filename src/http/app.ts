@@ -16,6 +16,8 @@ import { openApiDocument } from './rest/openapi.ts';
 
 type Deps = {
   readonly service: Service;
+  /** Whether nothing is answered but how the process is. */
+  readonly healthOnly: boolean;
   readonly answerProblem: AnswerProblem;
   readonly isReady: IsReady;
   readonly publicUrl: () => string;
@@ -26,16 +28,19 @@ type Deps = {
 type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
-export function createApp({ service, answerProblem, isReady, publicUrl, timers }: Deps): Hono<ExchangeEnv> {
-  const open: readonly OpenRoute[] = [
+export function createApp({ service, healthOnly, answerProblem, isReady, publicUrl, timers }: Deps): Hono<ExchangeEnv> {
+  const health: readonly OpenRoute[] = [
     { path: HEALTH_PATH, answer: answerAlive },
     { path: READY_PATH, answer: createAnswerReady(isReady) },
+  ];
+  const front: readonly OpenRoute[] = [
     { path: '/openapi.json', answer: createAnswerOpenApi(publicUrl) },
     { path: DOCS_PATH, answer: answerDocsPage },
     { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
     { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
     { path: '/problems/{name}', answer: answerProblemPage },
   ];
+  const open = healthOnly ? health : [...health, ...front];
   const routes = open.map(({ path }) => ({ method: 'get', path }));
 
   const app = new Hono<ExchangeEnv>();
@@ -45,9 +50,9 @@ export function createApp({ service, answerProblem, isReady, publicUrl, timers }
       return respond(await answer(c.req.param('name') ?? ''), c.env);
     });
   }
-  const refuseCall = mountRest(app, { service, answerProblem, timers });
+  const refuseCall = healthOnly ? null : mountRest(app, { service, answerProblem, timers });
   app.notFound((c) => {
-    if (c.req.path === '/v1' || c.req.path.startsWith('/v1/')) return refuseCall(c);
+    if (refuseCall !== null && (c.req.path === '/v1' || c.req.path.startsWith('/v1/'))) return refuseCall(c);
     const allow = allowedMethods(routes, c.req.path);
     if (allow.length === 0) return answerProblem(notFound(), c.env);
     return answerProblem(new Refusal('method_not_allowed', `${c.env.request.method} is not known here.`, { allow }), c.env);

@@ -37,6 +37,8 @@ export type HttpServerDeps = {
   readonly timers: Timers;
   /** Whose pages may read the answers; `*` for all. None: no word of CORS. */
   readonly corsOrigins: readonly string[];
+  /** Whether nothing is answered but how the process is. */
+  readonly healthOnly?: boolean;
   /** What differs from the defaults. */
   readonly graphqlLimits?: Partial<GraphqlLimits>;
 };
@@ -51,22 +53,24 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 
-export function createHttpServer({ service, log, publicUrl, isReady, timers, corsOrigins, graphqlLimits }: HttpServerDeps): HttpServer {
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  const { service, log, publicUrl, isReady, timers, corsOrigins, healthOnly = false, graphqlLimits } = deps;
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
   let stopped: Promise<void> | null = null;
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
   const app = createApp({
     service,
+    healthOnly,
     answerProblem,
     isReady: () => stopped === null && isReady(),
     publicUrl: () => baseUrl,
     timers,
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
-  const graphql = createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
-  const server = createServer({ ...LIMITS, shouldUpgradeCallback: asksForWebSocket }, dispatch);
+  const graphql = healthOnly ? null : createGraphql({ service, log, timers, limits: { ...DEFAULT_LIMITS, ...graphqlLimits } });
+  const server = createServer({ ...LIMITS, shouldUpgradeCallback: (request) => graphql !== null && asksForWebSocket(request) }, dispatch);
   server.on('upgrade', (request, socket, head) => {
-    if (asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
+    if (graphql !== null && asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
     else socket.destroy(); // from a Node that does not know the callback
   });
 
@@ -82,7 +86,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
       tell(exchange, performance.now() - startedAt);
     });
     if (admitOrigin?.(exchange)) return;
-    if (isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects
+    if (graphql !== null && isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects
     // one listener a request costs a closure, and lets a request that has no valid URL be answered as what it is
     const answer = getRequestListener((fetched) => app.fetch(fetched, exchange), {
       hostname: 'localhost',
@@ -111,7 +115,7 @@ export function createHttpServer({ service, log, publicUrl, isReady, timers, cor
 
   async function stop(deadlineMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve())); // closes the idle connections, too
-    const socketsClosed = graphql.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
+    const socketsClosed = graphql?.sockets.stop(deadlineMs); // before the watches end, which would tell their clients of an error
     service.stopWatching();
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await Promise.all([closed, socketsClosed]);

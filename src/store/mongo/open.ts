@@ -18,6 +18,8 @@ export type MongoSettings = {
   readonly selectionTimeoutMs: number;
   /** Until a command is answered, and until a majority has a write, milliseconds. */
   readonly answerTimeoutMs: number;
+  /** Whether the driver repeats a read once whose connection was lost. */
+  readonly retryReads: boolean;
 };
 
 export const DEFAULT_MONGO_SETTINGS: MongoSettings = {
@@ -25,6 +27,7 @@ export const DEFAULT_MONGO_SETTINGS: MongoSettings = {
   connectTimeoutMs: 5_000,
   selectionTimeoutMs: 5_000,
   answerTimeoutMs: 10_000,
+  retryReads: true,
 };
 
 export type MongoStoreOptions = {
@@ -36,13 +39,23 @@ export type MongoStoreOptions = {
 
 const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/?]+\/[^?]/;
 
+/** Whether the driver takes the connection string. Asked without its words: they may repeat parts of the credentials. */
+export function isMongoUrl(url: string): boolean {
+  try {
+    new MongoClient(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Opens the store on a MongoDB server, replica set or sharded cluster; makes and checks its indexes. Reads and writes are majority
  * ones on the primary, whatever the URL says, and no write is ever repeated by the driver: each is safe to repeat by its own filter.
  * Throws `unavailable` when no server answers, and an `Error` when the database was written by a newer version.
  */
 export async function openMongoStore({ url, log, settings }: MongoStoreOptions): Promise<Store> {
-  const { poolSize, connectTimeoutMs, selectionTimeoutMs, answerTimeoutMs } = settings;
+  const { poolSize, connectTimeoutMs, selectionTimeoutMs, answerTimeoutMs, retryReads } = settings;
   const client = new MongoClient(url, {
     appName: 'crawlgate',
     maxPoolSize: poolSize,
@@ -54,7 +67,7 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
     readConcern: { level: 'majority' },
     readPreference: 'primary',
     retryWrites: false,
-    retryReads: true,
+    retryReads,
     ignoreUndefined: true,
   });
   client.on('serverDescriptionChanged', ({ address, previousDescription, newDescription: { type, error } }) => {
