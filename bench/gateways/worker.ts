@@ -18,4 +18,4 @@ const report = await runMadeUpCrawl(store, bus, Number(ms));
 process.send?.(report);
 await bus.close();
 await store.close();
-process.disconnect();
+if (process.connected) process.disconnect();
