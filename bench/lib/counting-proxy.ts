@@ -14,6 +14,8 @@ export type Traffic = {
 export type CountingProxy = {
   readonly port: number;
   take(): Traffic;
+  /** Connections of clients that are open. */
+  connections(): number;
   [Symbol.asyncDispose](): Promise<void>;
 };
 
@@ -69,6 +71,7 @@ export async function startCountingProxy(upstream: { readonly host: string; read
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   return {
     port: address.port,
+    connections: () => sockets.size / 2,
     take() {
       const traffic = { commands, sent, received };
       commands = new Map();

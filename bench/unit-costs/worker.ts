@@ -58,6 +58,7 @@ export const workerCosts: MeasureCosts = (smoke) =>
           const idle = proxy.take();
           const idleCpu = (await cpuSecondsOf(pid)) - cpuAtRest;
           const idleMemory = await memoryOf(pid);
+          const connections = proxy.connections();
 
           const redis = new Redis(busUrl);
           const messages = new Map<string, { count: number; bytes: number }>();
@@ -174,6 +175,12 @@ export const workerCosts: MeasureCosts = (smoke) =>
               what: 'bytes a second to and from MongoDB',
               value: `${bytes(idle.sent / idleSeconds)}, ${bytes(idle.received / idleSeconds)}`,
               how: 'the same',
+            },
+            {
+              of: 'idle worker',
+              what: 'connections to MongoDB',
+              value: String(connections),
+              how: 'of main and crawler thread, monitors included',
             },
             { of: 'idle worker', what: 'CPU', value: `${perUnit((idleCpu * 100) / idleSeconds)} %`, how: 'of one core' },
             {
