@@ -1,19 +1,21 @@
 // Runs the benches: each measures crawlgate beside a bare baseline in the same run and tells the ratio. Times never make it fail,
 // wrong work does.
-// usage: node bench/run.ts [crawl|detail|list|starts|graphql|updates|latency …] [--smoke] [--rounds N] [--write]
+// usage: node bench/run.ts [crawl|detail|list|starts|graphql|updates|latency|workers|gateways …] [--smoke] [--rounds N] [--write]
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { crawl } from './crawl.ts';
 import { detail } from './detail.ts';
+import { gateways } from './gateways.ts';
 import { graphql } from './graphql.ts';
 import { latency } from './latency.ts';
 import { type Bench, machine, markdownOf, printReport } from './lib/report.ts';
 import { list } from './list.ts';
 import { starts } from './starts.ts';
 import { updates } from './updates.ts';
+import { workers } from './workers.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = { crawl, detail, list, starts, graphql, updates, latency };
+const BENCHES: Readonly<Record<string, Bench>> = { crawl, detail, list, starts, graphql, updates, latency, workers, gateways };
 const RESULTS = fileURLToPath(new URL('./results.md', import.meta.url));
 const INTRODUCTION = `# Results
 

@@ -145,7 +145,7 @@ async function workUntilEnd(store: Store, id: CrawlId): Promise<Snapshot> {
     analyze: createAnalyze({ store, rules: RULES }),
     publish,
     newToken: () => randomUUID() as string as LeaseToken,
-    settings: { crawls: 2, leaseMs: 30_000, stopMs: 5_000 },
+    settings: { crawls: 2, leaseMs: 30_000, wakeSpreadMs: 0, stopMs: 5_000 },
     timers,
     log,
   });

@@ -1,20 +1,11 @@
-// A crawler thread that fetches nothing: it claims the crawl, stores made-up pages in real batches at uneven intervals, and has them
-// published as the real one does. It begins when it is told for how long, and answers when each batch was stored and published.
-import { randomUUID } from 'node:crypto';
+// A crawler thread that fetches nothing: it begins when it is told for how long, and answers when each batch was stored and published.
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createCoalescedPublisher } from '#bus/coalesce.ts';
 import { createLocalBus } from '#bus/local.ts';
-import type { LeaseToken } from '#domain/ids.ts';
-import type { PageResult } from '#domain/page.ts';
-import { monthOf } from '#domain/quota.ts';
-import type { Snapshot } from '#domain/snapshot.ts';
 import { linkSqliteStore } from '#store/sqlite/link.ts';
 import { createLog } from '#telemetry.ts';
-import { systemTimers } from '#worker/timers.ts';
-import { clockMs } from '../fan-out/messages.ts';
-import type { CrawlReport, CrawlThreadData, Moment } from './messages.ts';
+import { runMadeUpCrawl } from '../lib/made-up-crawl.ts';
+import type { CrawlThreadData } from './messages.ts';
 
 const { path, storePort, busPort } = workerData as CrawlThreadData;
 if (parentPort === null) throw new Error('not started as a thread');
@@ -22,67 +13,8 @@ const main = parentPort;
 const store = linkSqliteStore({ path, port: storePort });
 const bus = createLocalBus({ log: createLog('warn', process.stderr) });
 bus.attach(busPort);
-
-const stored: Moment[] = [];
-const published: Moment[] = [];
-const publisher = createCoalescedPublisher({
-  bus: {
-    publish(snapshot) {
-      published.push({ version: snapshot.version, at: clockMs() });
-      return bus.publish(snapshot);
-    },
-  },
-  after: systemTimers.after,
-});
-
-const PAGES = 5;
-/** Between batches, in milliseconds: in a busy time, and once in a while a rest that is longer than the coalescing window. */
-const [LEAST_MS, MOST_MS, REST_MS] = [10, 70, 450];
-const REST_EVERY = 40;
-
-const pageOf = (seq: number): PageResult => ({
-  ...{ seq, status: 'fetched', httpStatus: 200, contentType: 'text/html', reason: null, redirectUrl: null },
-  ...{ fetchedAt: Date.now(), durationMs: 12, bytes: 20_000, truncated: false, linksTruncated: false, otherLinks: [], links: [] },
-  facts: {
-    ...{ title: `Page ${seq}`, description: null, lang: null, canonical: null, h1Count: 1, imagesWithoutAlt: 0, textLength: 10 },
-    ...{ noindex: false, nofollow: false },
-  },
-});
-
-function told(answer: Snapshot | 'lost'): Snapshot {
-  if (answer === 'lost') throw new Error('the lease was lost');
-  stored.push({ version: answer.version, at: clockMs() });
-  publisher.publish(answer);
-  return answer;
-}
-
 const [ms] = (await once(main, 'message')) as [number];
-const token = randomUUID() as string as LeaseToken;
-const claim = await store.claim(token, 600_000);
-if (claim === null) throw new Error('there is no crawl to run');
-const { id } = claim.snapshot;
-const month = monthOf(claim.claimedAt);
-let seed = 1;
-const random = (): number => {
-  seed = (seed * 48_271) % 2_147_483_647;
-  return seed / 2_147_483_647;
-};
-const end = clockMs() + ms;
-for (let batch = 1; clockMs() < end; batch++) {
-  await store.grantQuota(id, token, month, PAGES);
-  const seqs = Array.from({ length: PAGES }, (_, at) => (batch - 1) * PAGES + at);
-  const discovered = seqs.map((seq) => ({
-    ...({ seq, url: `https://example.com/${seq}`, depth: seq === 0 ? 0 : 1, status: 'queued', reason: null, redirects: 0 } as const),
-    foundOn: seq === 0 ? null : 0,
-  }));
-  const pages = { discovered, results: seqs.map(pageOf), charges: { [month]: PAGES }, frontierTruncated: false };
-  told(await store.commitPages(id, token, { number: claim.batch + batch, ...pages }));
-  await delay(batch % REST_EVERY === 0 ? REST_MS : LEAST_MS + (MOST_MS - LEAST_MS) * random());
-}
-const ending = { endReason: 'completed', error: null } as const;
-told(await store.beginAnalysis(id, token, ending));
-const { version: finalVersion } = told(await store.finish(id, token, ending, 0));
-main.postMessage({ stored, published, finalVersion } satisfies CrawlReport);
+main.postMessage(await runMadeUpCrawl(store, bus, ms));
 await once(main, 'message');
 await bus.close();
 await store.close();

@@ -17,7 +17,8 @@ import { createService } from '#service/service.ts';
 import { openSqliteStore } from '#store/sqlite/open.ts';
 import { createLog } from '#telemetry.ts';
 import { systemTimers } from '#worker/timers.ts';
-import type { CrawlReport, CrawlThreadData, LatencyServerReady } from './messages.ts';
+import type { CrawlReport } from '../lib/made-up-crawl.ts';
+import type { CrawlThreadData, LatencyServerReady } from './messages.ts';
 
 const [who = '', ms = ''] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'crawlgate-latency-'));

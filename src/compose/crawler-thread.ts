@@ -19,6 +19,8 @@ import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { serveThreadMetrics } from './metrics.ts';
 import { openThreadLink } from './thread-link.ts';
 
+/** Of workers on one MongoDB, which may be many. */
+const WAKE_SPREAD_MS = 50;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** The module that the crawler thread runs: it claims, fetches, analyses and sweeps until it is told to stop. */
@@ -62,14 +64,20 @@ function crawl({ store: opened, bus }: ThreadParts): void {
     analyze: createAnalyze({ store, rules: RULES }),
     publish,
     onLeaseLost: () => onLeaseLost(),
+    random: Math.random,
     newToken: () => randomUUID() as string as LeaseToken,
-    settings: { crawls: config.workerCrawls, leaseMs: config.leaseSeconds * 1_000, stopMs },
+    settings: {
+      crawls: config.workerCrawls,
+      leaseMs: config.leaseSeconds * 1_000,
+      wakeSpreadMs: link.kind === 'shared' ? WAKE_SPREAD_MS : 0,
+      stopMs,
+    },
     timers,
     log,
   });
   const onLeaseLost = measureRuns(meter, { capacity: config.workerCrawls, running: worker.running });
   const retention = { crawlsMs: config.retentionDays * DAY_MS, idempotencyMs: IDEMPOTENCY_MS };
-  const sweeper = createSweeper({ store, bus, settings: { retention }, timers, log });
+  const sweeper = createSweeper({ store, bus, settings: { retention }, timers, random: Math.random, log });
 
   async function stop(): Promise<void> {
     const closings = [worker.stop, sweeper.stop, async () => publisher.flush(), crawler.close, bus.close, store.close];

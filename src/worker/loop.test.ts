@@ -8,7 +8,7 @@ const log = pino({ level: 'silent' });
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const loopOf = (step: () => Promise<number>) => createLoop({ name: 'test', step, timers: systemTimers, log });
+const loopOf = (step: () => Promise<number>, random = () => 1) => createLoop({ name: 'test', step, timers: systemTimers, random, log });
 
 test('steps follow each other by the wait that each answers', async () => {
   const step = vi.fn(async () => 1_000);
@@ -52,6 +52,19 @@ test('a step that fails is tried again, ever later up to five seconds, and at th
   loop.start();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(times).toEqual([0, 250, 750, 1_750, 3_750, 7_750, 12_750, 13_750, 14_750]);
+  await loop.stop();
+});
+
+test('loops that fail together are tried again apart', async () => {
+  const step = vi.fn(async () => {
+    throw new Error('not now');
+  });
+  const loop = loopOf(step, () => 0);
+  loop.start();
+  await vi.advanceTimersByTimeAsync(124);
+  expect(step).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(step).toHaveBeenCalledTimes(2);
   await loop.stop();
 });
 

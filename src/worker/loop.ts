@@ -17,11 +17,16 @@ export type LoopDeps = {
   /** Answers after how many milliseconds the next step is due; 0: at once. */
   readonly step: () => Promise<number>;
   readonly timers: Timers;
+  /** From 0 to below 1. */
+  readonly random: () => number;
   readonly log: Log;
 };
 
-/** A step that rejects is done again after a while that grows with the failures in a row; the loop never ends by itself. */
-export function createLoop({ name, step, timers, log }: LoopDeps): Loop {
+/**
+ * A step that rejects is done again after a while that grows with the failures in a row, spread over its upper half: many processes meet
+ * the same outage, and must not come back from it at the same moments. The loop never ends by itself.
+ */
+export function createLoop({ name, step, timers, random, log }: LoopDeps): Loop {
   let running: Promise<void> | null = null;
   let stopped = false;
   let woken = false;
@@ -50,7 +55,7 @@ export function createLoop({ name, step, timers, log }: LoopDeps): Loop {
         failures = 0;
       } catch (error) {
         failures++;
-        dueMs = backoffMs(failures);
+        dueMs = backoffMs(failures) * (0.5 + random() / 2);
         if (failures === 1) log.warn({ loop: name, err: error }, 'failed, is tried again');
         else log.debug({ loop: name, err: error, failures }, 'failed again');
       }

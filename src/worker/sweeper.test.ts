@@ -23,7 +23,7 @@ async function open(): Promise<World> {
 
 const bus = createLocalBus({ log: silent });
 const sweeperOf = (store: SweeperDeps['store']) =>
-  createSweeper({ store, bus, settings: { retention }, timers: systemTimers, log: silent });
+  createSweeper({ store, bus, settings: { retention }, timers: systemTimers, random: () => 0.5, log: silent });
 
 /** One round of everything: the first steps begin with the start, and the stop waits for them. */
 async function once(store: SweeperDeps['store']): Promise<void> {

@@ -17,6 +17,8 @@ export type SweeperDeps = {
   readonly bus: Pick<Bus, 'publish'>;
   readonly settings: { readonly retention: Retention };
   readonly timers: Timers;
+  /** From 0 to below 1. */
+  readonly random: () => number;
   readonly log: Log;
 };
 
@@ -30,7 +32,7 @@ export type Sweeper = {
  * What has to be done for the crawls of any worker: takes away expired leases, brings events to the log, removes what is older
  * than the retention. Any number of processes may do it at once.
  */
-export function createSweeper({ store, bus, settings, timers, log }: SweeperDeps): Sweeper {
+export function createSweeper({ store, bus, settings, timers, random, log }: SweeperDeps): Sweeper {
   async function reap(): Promise<number> {
     for (const snapshot of await store.reapLeases()) {
       log.error({ crawlId: snapshot.id }, 'crawl given up: its workers were lost time and again');
@@ -42,9 +44,9 @@ export function createSweeper({ store, bus, settings, timers, log }: SweeperDeps
   const sweep = async () => ((await store.sweep(settings.retention)) > 0 ? SWEEP_STEP_MS : SWEEP_MS);
 
   const loops = [
-    createLoop({ name: 'reap leases', step: reap, timers, log }),
-    createLoop({ name: 'relay events', step: relay, timers, log }),
-    createLoop({ name: 'sweep', step: sweep, timers, log }),
+    createLoop({ name: 'reap leases', step: reap, timers, random, log }),
+    createLoop({ name: 'relay events', step: relay, timers, random, log }),
+    createLoop({ name: 'sweep', step: sweep, timers, random, log }),
   ];
   let stopped: Promise<void> | null = null;
   const stop = async () => {

@@ -47,6 +47,29 @@ describe('a worker', () => {
     expect((await world.crawls.next()).claim.snapshot.id).toBe(id);
   });
 
+  it('asks for a crawl that it hears of a while later than others do', async () => {
+    const world = await open();
+    const tenant = await world.tenant();
+    const asked = arrivals<void>();
+    const waits: number[] = [];
+    world.work({
+      settings: { wakeSpreadMs: 300 },
+      random: () => 0.5,
+      timers: {
+        ...systemTimers,
+        after(ms, callback) {
+          waits.push(ms);
+          return systemTimers.after(ms, callback);
+        },
+      },
+      wrap: (store) => ({ claim: (...claim) => store.claim(...claim).finally(() => asked.push()) }),
+    });
+    await asked.next();
+    const { id } = await world.begin(tenant);
+    expect((await world.crawls.next()).claim.snapshot.id).toBe(id);
+    expect(waits).toContain(150);
+  });
+
   it('runs as many crawls at once as it is set to, and the next one when one has ended', async () => {
     const world = await open();
     const tenant = await world.tenant();
@@ -116,8 +139,9 @@ describe('a worker with the real crawler', () => {
       analyze: createAnalyze({ store, rules: RULES }),
       publish: (snapshot) => isFinal(snapshot) && ended.push(snapshot),
       newToken: () => randomUUID() as LeaseToken,
-      settings: { crawls: 1, leaseMs: 30_000, stopMs: 5_000 },
+      settings: { crawls: 1, leaseMs: 30_000, wakeSpreadMs: 0, stopMs: 5_000 },
       timers: systemTimers,
+      random: Math.random,
       log,
     });
     try {

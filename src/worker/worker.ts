@@ -11,6 +11,11 @@ export type WorkerSettings = {
   /** Crawls at once. */
   readonly crawls: number;
   readonly leaseMs: number;
+  /**
+   * How far workers that hear of the same queued crawl spread over time before they ask for it, in milliseconds: one of them gets it, and
+   * those after it find nothing instead of contending. 0: none, where there is one worker.
+   */
+  readonly wakeSpreadMs: number;
   /** The longest that `stop` waits for running crawls, in milliseconds. */
   readonly stopMs: number;
 };
@@ -18,6 +23,8 @@ export type WorkerSettings = {
 export type WorkerDeps = Omit<RunDeps, 'store' | 'leaseMs'> & {
   readonly store: RunDeps['store'] & Pick<RunStore, 'claim'>;
   readonly newToken: () => LeaseToken;
+  /** From 0 to below 1. */
+  readonly random: () => number;
   readonly settings: WorkerSettings;
 };
 
@@ -34,7 +41,7 @@ export type Worker = {
 
 /** Claims crawls, as many at once as it is set to, and runs each to its end. An unavailable store is waited for. */
 export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worker {
-  const { store, bus, timers, log } = deps;
+  const { store, bus, timers, random, log } = deps;
   const runs = new Set<Run>();
   let token = newToken();
   /** When a claim was first asked for under `token`; null when none is in doubt. */
@@ -42,6 +49,7 @@ export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worke
   let stopping = false;
   let stopped: Promise<void> | null = null;
   let listening: Promise<() => void> | null = null;
+  let cancelWake: (() => void) | null = null;
 
   function renewToken(): void {
     token = newToken();
@@ -70,10 +78,22 @@ export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worke
     return 0;
   }
 
-  const loop = createLoop({ name: 'claim', step: claimOne, timers, log });
+  const loop = createLoop({ name: 'claim', step: claimOne, timers, random, log });
+
+  function hearOfQueued(): void {
+    if (settings.wakeSpreadMs === 0) {
+      loop.wake();
+      return;
+    }
+    cancelWake ??= timers.after(random() * settings.wakeSpreadMs, () => {
+      cancelWake = null;
+      loop.wake();
+    });
+  }
 
   async function endRuns(reason: Error): Promise<void> {
     stopping = true;
+    cancelWake?.();
     for (const run of runs) run.stop(reason);
     await loop.stop();
     await Promise.all([...runs].map(({ done }) => done));
@@ -91,7 +111,7 @@ export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worke
   return {
     start() {
       if (listening !== null || stopped !== null) return;
-      listening = bus.subscribe({ kind: 'queued' }, loop.wake);
+      listening = bus.subscribe({ kind: 'queued' }, hearOfQueued);
       listening.catch((error: unknown) => log.warn({ err: error }, 'no listening for new crawls: they are polled for'));
       loop.start();
     },
