@@ -144,6 +144,7 @@ async function workUntilEnd(store: Store, id: CrawlId): Promise<Snapshot> {
     runCrawl: crawler,
     analyze: createAnalyze({ store, rules: RULES }),
     publish,
+    random: Math.random,
     newToken: () => randomUUID() as string as LeaseToken,
     settings: { crawls: 2, leaseMs: 30_000, wakeSpreadMs: 0, stopMs: 5_000 },
     timers,
