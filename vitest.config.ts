@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     retry: 0,
+    // V8 can crash while it replaces the wrappers of WebAssembly, by which Node strips types, as threads come and go (docs/decisions.md).
+    execArgv: ['--wasm-wrapper-tiering-budget=1000000000'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

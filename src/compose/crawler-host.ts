@@ -1,6 +1,6 @@
 import { type TransferListItem, Worker } from 'node:worker_threads';
 import type { Log } from '#telemetry.ts';
-import { CRAWLER_YOUNG_MB } from './young-generation.ts';
+import { CRAWLER_YOUNG_MB } from './thread-flags.ts';
 
 /** What a new thread is given. */
 export type ThreadStart = { readonly workerData: unknown; readonly transferList: readonly TransferListItem[] };

@@ -16,8 +16,8 @@ import { createProcessMetrics, type ProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
+import { setThreadFlags } from './thread-flags.ts';
 import { readVersion } from './version.ts';
-import { freeYoungGenerations } from './young-generation.ts';
 
 export type RunningService = {
   /** The address that is listened on, `http://HOST:PORT`. */
@@ -47,7 +47,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
   const log = createStderrLog(config.logLevel);
   const shutdown = createShutdown(log, cut);
   try {
-    freeYoungGenerations();
+    setThreadFlags();
     const metrics = createProcessMetrics();
     const backend = await openBackend({ config, log, shutdown, metrics, signal: stopped });
     const store = metrics.measured(backend.store, role === 'worker' ? 'worker' : 'clients');

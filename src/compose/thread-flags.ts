@@ -1,0 +1,19 @@
+import { setFlagsFromString } from 'node:v8';
+
+/**
+ * Sets what V8 has to know before the first thread starts.
+ *
+ * Threads get a young generation of their own size. The process is started with a small one (`--max-semi-space-size`), which the many
+ * small objects of the main thread fit in and which spares it some 60 MiB with thousands of watchers; but the flag also beats what each
+ * thread is given by `resourceLimits`, and parsing pages collects more often with it. The size of this thread is settled already.
+ *
+ * Wrappers of WebAssembly stay as they are first made. Node strips types by WebAssembly, in each thread that loads a module; where V8
+ * replaces the wrappers of one thread while another one ends, it can bring the whole process down (see docs/decisions.md).
+ */
+export function setThreadFlags(): void {
+  setFlagsFromString('--max-semi-space-size=0');
+  setFlagsFromString('--wasm-wrapper-tiering-budget=1000000000');
+}
+
+/** Of the threads, in `maxYoungGenerationSizeMb`: three times the size of a semi-space. */
+export const CRAWLER_YOUNG_MB = 48;
