@@ -51,8 +51,10 @@ withServer('the balancer of deploy/', (url, admin) =>
         const answer = await api.fetch('/graphql', { method: 'POST', body: query });
         expect(await answer.json()).toEqual({ data: { crawl: { state: 'RUNNING' } } });
 
-        const metrics = await fetch(`${balancer.url}/metrics`, { headers: { authorization } });
-        expect([metrics.status, metrics.headers.get('X-Request-Id')]).toEqual([404, null]); // no gateway has seen it
+        for (const path of ['/metrics', '/%6Detrics', '/metrics?x']) {
+          const metrics = await fetch(balancer.url + path, { headers: { authorization } });
+          expect([path, metrics.status, metrics.headers.get('X-Request-Id')]).toEqual([path, 404, null]); // no gateway has seen it
+        }
 
         // some clients keep their connection, some open one for each request
         const polling = new AbortController();

@@ -12,7 +12,14 @@ import { apiOf, isFinal, keyOf, startServer, tempDataDir } from './server-proces
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const readText = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-type ComposeService = { readonly image?: string; readonly build?: string; readonly environment?: Readonly<Record<string, string>> };
+type ComposeService = {
+  readonly image?: string;
+  readonly build?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly read_only?: boolean;
+  readonly tmpfs?: readonly string[];
+  readonly stop_grace_period?: string;
+};
 const compose = parse(readText('docker-compose.yml'), { merge: true }) as { readonly services: Readonly<Record<string, ComposeService>> };
 
 /** Each line of the Dockerfile that has this instruction, its continuation lines joined, without the instruction. */
@@ -30,13 +37,36 @@ describe('docker-compose.yml', () => {
     for (const image of images) expect(image).toMatch(/:\d+\.\d+\.\d+(-[\w.]+)?$/);
   });
 
+  it('names the image that it builds by the version', () => {
+    const { version } = JSON.parse(readText('package.json')) as { version: string };
+    for (const name of ['gateway', 'worker']) expect(compose.services[name]?.image).toBe(`crawlgate:${version}`);
+  });
+
   it('sets variables that there are', () => {
     const known = new Set(CONFIG_TABLE.map(({ name }) => name));
     const set = ['gateway', 'worker'].flatMap((name) => Object.keys(compose.services[name]?.environment ?? {}));
     expect(set).toContain('STORE_URL');
     expect(set.filter((name) => !known.has(name))).toEqual([]);
   });
+
+  it.each(['gateway', 'worker'])('lets a %s write where the image says that it does, and stop in its own time', (name) => {
+    const { read_only, tmpfs = [], stop_grace_period = '' } = compose.services[name] ?? {};
+    expect(read_only).toBe(true);
+    const written = dockerEnvironment().flatMap(([variable, value]) => (/_(DIR|CACHE)$/.test(variable) ? [value] : []));
+    expect(written).toHaveLength(2);
+    for (const path of written) expect(tmpfs.some((place) => path === place || path.startsWith(`${place}/`))).toBe(true);
+    expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThan(10);
+  });
 });
+
+/** The instruction ENV as pairs. */
+const dockerEnvironment = (): [string, string][] =>
+  instructions('ENV').flatMap((line) =>
+    line.split(/\s+/).map((pair): [string, string] => {
+      const [name = '', value = ''] = pair.split('=');
+      return [name, value];
+    }),
+  );
 
 describe('the Dockerfile', () => {
   it('builds on the version of Node that the tests run on, in every stage', () => {
@@ -48,12 +78,12 @@ describe('the Dockerfile', () => {
 
   it('sets variables that there are', () => {
     const known = new Set([...CONFIG_TABLE.map(({ name }) => name), 'NODE_ENV', 'NODE_COMPILE_CACHE']);
-    const set = instructions('ENV').flatMap((line) => line.split(/\s+/).map((pair) => pair.split('=')[0] ?? ''));
+    const set = dockerEnvironment().map(([name]) => name);
     expect(set).toContain('DATA_DIR');
     expect(set.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it('takes what a crawl needs, and no development dependency', async () => {
+  it('takes what a crawl needs, no development dependency, and writes nothing beside it', async () => {
     const site = await startSite({ '/': page('Home', ['/gone']) });
     onTestFinished(site.close);
     using parent = tempDataDir();
@@ -65,14 +95,28 @@ describe('the Dockerfile', () => {
     const [entry = '[]'] = instructions('ENTRYPOINT');
     const [, ...words] = JSON.parse(entry) as string[];
     const command = ['sh', '-c', `cd '${app}' && exec '${process.execPath}' ${words.join(' ')} serve`];
-    await using server = await startServer(parent.path, {}, command);
+    const installed = timesOf(app);
+    // as the container sets it: what Node compiles is kept where it may write
+    const cache = join(parent.path, '..', 'cache');
+    await using server = await startServer(parent.path, { NODE_COMPILE_CACHE: cache }, command);
     const api = apiOf(server.url, keyOf(parent.path));
     const id = await api.start({ url: `${site.origin}/` });
     expect(await api.until(id, isFinal)).toMatchObject({ state: 'done', urlsCrawled: 2 });
+    server.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    // the container's root is read-only: nothing may be written beside DATA_DIR and the temporary directory
+    expect(timesOf(app)).toEqual(installed);
+    expect(readdirSync(cache).length).toBeGreaterThan(0);
     expect(() => statSync(join(app, 'node_modules/vitest'))).toThrow('ENOENT');
     expect(() => statSync(join(app, 'test'))).toThrow('ENOENT');
   }, 180_000);
 });
+
+/** When each file and directory below was last changed. */
+const timesOf = (root: string): [string, number][] =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .toSorted()
+    .map((path) => [path, statSync(join(root, path)).mtimeMs]);
 
 /** The files of a checkout, packages and what git keeps left out. */
 function filesOf(root: string): string[] {

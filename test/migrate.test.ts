@@ -5,26 +5,20 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createAnalyze } from '#analysis/create-analyze.ts';
-import { RULES } from '#analysis/registry.ts';
-import { createLocalBus } from '#bus/local.ts';
-import { createCrawler } from '#crawler/create-crawler.ts';
 import type { ApiKey } from '#domain/account.ts';
-import { parseNetwork } from '#domain/address.ts';
-import type { CrawlId, LeaseToken, OrganizationId } from '#domain/ids.ts';
-import { isFinal as isFinalSnapshot, type Snapshot } from '#domain/snapshot.ts';
+import type { OrganizationId } from '#domain/ids.ts';
+import { withRedisServer } from '#redis/fixtures/redis-server.ts';
 import { everythingOf, fill } from '#store/contract/filled.ts';
-import { allPages, expectCountersOf, fetchPages } from '#store/contract/pages.ts';
+import { fetchPages } from '#store/contract/pages.ts';
 import { claimNext, createTenant } from '#store/contract/world.ts';
 import { silent as log, urlOf } from '#store/mongo/fixtures/harness.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from '#store/mongo/open.ts';
 import { openSqliteBeside } from '#store/sqlite/beside.ts';
 import type { Store } from '#store/store.ts';
-import { systemTimers as timers } from '#worker/timers.ts';
-import { createWorker } from '#worker/worker.ts';
 import { page, type Route, startSite } from './fixtures/site.ts';
 import { apiOf, isFinal, keyOf, runCli, startServer, tempDataDir } from './server-process.ts';
+import { openSharedWorld } from './shared-world.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const databaseIn = (directory: string): string => `${directory}/crawlgate.db`;
@@ -110,16 +104,15 @@ async function lived(dataDir: string) {
   return { key, first, second, running, acme, revoked, request, cursors, answers, detail };
 }
 
-/** A server on what was moved answers as the one before: by ids, cursors, keys and idempotency keys. */
-async function expectSame(dataDir: string, before: Awaited<ReturnType<typeof lived>>): Promise<void> {
-  await using server = await startServer(dataDir, { READ_LIMIT_PER_MINUTE: '0' });
+/** A server on what was moved goes on as the one before: by ids, cursors, keys and idempotency keys, and with the crawl that ran. */
+async function expectSame(serverUrl: string, before: Awaited<ReturnType<typeof lived>>): Promise<void> {
   const { key, first, running, acme, revoked, request, cursors, answers, detail } = before;
-  const [api, acmeApi] = [apiOf(server.url, key), apiOf(server.url, acme.secret)];
+  const [api, acmeApi] = [apiOf(serverUrl, key), apiOf(serverUrl, acme.secret)];
   expect(await api.detail(first)).toEqual(detail);
   expect(await Promise.all(cursors.map((path) => api.get<List>(path)))).toEqual(answers);
   const replayed = await api.fetch('/v1/crawls', request);
   expect({ status: replayed.status, body: await replayed.json() }).toMatchObject({ status: 202, body: { id: first } });
-  expect((await apiOf(server.url, revoked.secret).fetch('/v1/ping')).status).toBe(401);
+  expect((await apiOf(serverUrl, revoked.secret).fetch('/v1/ping')).status).toBe(401);
   const ended = await acmeApi.until(running, isFinal);
   expect(ended).toMatchObject({ state: 'done', urlsCrawled: SITE_PAGES });
   const pages = await acmeApi.pages(running);
@@ -129,35 +122,9 @@ async function expectSame(dataDir: string, before: Awaited<ReturnType<typeof liv
   expect(await api.usage()).toMatchObject({ used: 8, reserved: 0 });
 }
 
-/** Runs every crawl of the store to its end with a worker in this process; answers how the one ended. */
-async function workUntilEnd(store: Store, id: CrawlId): Promise<Snapshot> {
-  const bus = createLocalBus({ log });
-  const ended = Promise.withResolvers<Snapshot>();
-  const publish = (snapshot: Snapshot): void => {
-    if (snapshot.id === id && isFinalSnapshot(snapshot)) ended.resolve(snapshot);
-  };
-  const settings = { concurrency: 8, ratePerHost: 10, allowNetworks: [parseNetwork('127.0.0.0/8')], userAgent: 'crawlgate/0.0.0' };
-  const crawler = createCrawler({ store, publish, settings, log, now: Date.now, random: Math.random });
-  const worker = createWorker({
-    store,
-    bus,
-    runCrawl: crawler,
-    analyze: createAnalyze({ store, rules: RULES }),
-    publish,
-    random: Math.random,
-    newToken: () => randomUUID() as string as LeaseToken,
-    settings: { crawls: 2, leaseMs: 30_000, wakeSpreadMs: 0, stopMs: 5_000 },
-    timers,
-    log,
-  });
-  worker.start();
-  try {
-    return await ended.promise;
-  } finally {
-    await worker.stop();
-    await crawler.close();
-    await bus.close();
-  }
+async function expectSameIn(dataDir: string, before: Awaited<ReturnType<typeof lived>>): Promise<void> {
+  await using server = await startServer(dataDir, { READ_LIMIT_PER_MINUTE: '0' });
+  await expectSame(server.url, before);
 }
 
 describe('crawlgate migrate', () => {
@@ -171,7 +138,7 @@ describe('crawlgate migrate', () => {
       'API keys': 3,
       'idempotency keys': 1,
     });
-    await expectSame(target.path, before);
+    await expectSameIn(target.path, before);
   });
 
   it.each([
@@ -301,24 +268,32 @@ withServer('crawlgate migrate with MongoDB', (url, admin) => {
     for (const name of names) await admin.db(name).dropDatabase();
   });
 
-  it('moves a server to MongoDB, where a worker ends what ran, and back', { timeout: 120_000 }, async () => {
-    using source = tempDataDir();
-    using target = tempDataDir();
-    const before = await lived(source.path);
-    const mongo = newUrl();
-    expect(await migrated(urlIn(source.path), mongo)).toMatchObject({ organizations: 2, crawls: 3, 'API keys': 3, 'idempotency keys': 1 });
-    const store = await openMongoStore({ url: mongo, log, settings: DEFAULT_MONGO_SETTINGS });
-    const ended = await workUntilEnd(store, before.running as CrawlId);
-    expect(ended).toMatchObject({ state: 'done', counters: { fetched: SITE_PAGES } });
-    expectCountersOf(ended, await allPages(store, ended.organizationId, ended.id));
-    expect(await store.getUsage(ended.organizationId)).toMatchObject({ used: SITE_PAGES, reserved: 0 });
+  withRedisServer(() =>
+    it('moves a server to MongoDB, where a gateway and a worker go on as if nothing had been, and back', { timeout: 120_000 }, async () => {
+      using source = tempDataDir();
+      using target = tempDataDir();
+      const before = await lived(source.path);
+      await using world = openSharedWorld(url, admin);
+      const mongo = world.environment.STORE_URL ?? '';
+      expect(await migrated(urlIn(source.path), mongo)).toMatchObject({
+        organizations: 2,
+        crawls: 3,
+        'API keys': 3,
+        'idempotency keys': 1,
+      });
+      const fetchedBefore = site.paths().length;
+      await using cluster = await world.cluster({ gateways: 1, workers: 1, environment: { CRAWLGATE_API_KEY: before.key } });
+      await expectSame(cluster.gateways[0]?.url ?? '', before);
+      // what was stored before is not fetched again
+      expect(site.paths().length - fetchedBefore).toBeLessThan(SITE_PAGES);
+      await cluster.stop();
 
-    const refused = await runCli(['migrate', '--from', urlIn(source.path), '--to', mongo]);
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('with other content') });
-    await store.close();
-    await migrated(mongo, urlIn(target.path));
-    await expectSame(target.path, before);
-  });
+      const refused = await runCli(['migrate', '--from', urlIn(source.path), '--to', mongo]);
+      expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('with other content') });
+      await migrated(mongo, urlIn(target.path));
+      await expectSameIn(target.path, before);
+    }),
+  );
 
   it('is refused while a worker runs crawls on MongoDB', async () => {
     using source = tempDataDir();

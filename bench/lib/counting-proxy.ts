@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { commandOf, onMessage, tie } from '#store/mongo/fixtures/wire.ts';
 
 /** What went through a proxy since the count before. */
 export type Traffic = {
-  /** Commands of the wire protocol by name; those with which the driver looks after its connections are left out. */
+  /** Commands of the wire protocol by name in lower case; those with which the driver looks after its connections are left out. */
   readonly commands: ReadonlyMap<string, number>;
   /** Bytes of these commands, and of all answers. */
   readonly sent: number;
@@ -19,11 +20,8 @@ export type CountingProxy = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const OP_MSG = 2013;
-const HEADER_BYTES = 16;
-/** Header, flags (4), kind of the first section (1), length of the document (4), type of its first field (1): there the name begins. */
-const NAME_AT = HEADER_BYTES + 10;
-const UPKEEP = new Set(['hello', 'ismaster', 'isMaster', 'ping', 'endSessions', 'buildInfo']);
+/** In lower case; the empty one is of before OP_MSG, by which a connection begins. */
+const UPKEEP = new Set(['', 'hello', 'ismaster', 'ping', 'endsessions', 'buildinfo']);
 
 export async function startCountingProxy(upstream: { readonly host: string; readonly port: number }): Promise<CountingProxy> {
   const sockets = new Set<Socket>();
@@ -31,7 +29,7 @@ export async function startCountingProxy(upstream: { readonly host: string; read
   let [sent, received] = [0, 0];
 
   function count(message: Buffer): void {
-    const name = message.readInt32LE(12) === OP_MSG ? message.toString('latin1', NAME_AT, message.indexOf(0, NAME_AT)) : 'isMaster';
+    const name = commandOf(message);
     if (UPKEEP.has(name)) return;
     commands.set(name, (commands.get(name) ?? 0) + 1);
     sent += message.length;
@@ -39,27 +37,9 @@ export async function startCountingProxy(upstream: { readonly host: string; read
 
   const server = createServer((client) => {
     const target = connect(upstream);
-    for (const [socket, other] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
-    let waiting: Buffer = Buffer.alloc(0);
-    client.on('data', (chunk: Buffer) => {
-      target.write(chunk);
-      waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
-      while (waiting.length >= HEADER_BYTES && waiting.length >= waiting.readInt32LE(0)) {
-        count(waiting.subarray(0, waiting.readInt32LE(0)));
-        waiting = waiting.subarray(waiting.readInt32LE(0));
-      }
-    });
+    tie(sockets, client, target);
+    client.on('data', (chunk: Buffer) => void target.write(chunk));
+    onMessage(client, count);
     target.on('data', (chunk: Buffer) => {
       received += chunk.length;
       client.write(chunk);

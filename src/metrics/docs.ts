@@ -25,7 +25,7 @@ scrape_configs:
 
 - A scrape counts towards no limit of requests. While the store does not answer, a key that was admitted by this process within the last
   15 minutes is admitted still (so that a revoked one may read metrics for that long during an outage); another one gets 503.
-- Every series has the label \`thread\`: \`main\`, and with the role \`all\` also \`store\` and \`crawler\`. Aggregate with \`sum without (thread)\`.
+- Every series has the label \`thread\`: \`main\`, \`crawler\` where crawls run, and \`store\` on SQLite. Aggregate with \`sum without (thread)\`.
   A thread that does not answer within a second is left out, and \`crawlgate_thread_up\` is 0 for it.
 - No label has a value that a client or a site chooses: no organization, key, host, URL or crawl is named anywhere.
 - What is about Redis or about running crawls is there in the processes that have to do with it. A process that has not called a store

@@ -82,7 +82,8 @@ export type RunStore = {
   /**
    * Stores a batch; one commit point, repeatable: the same number under the same token answers the snapshot without storing it
    * again. Sets the phase to `fetching`, resets the losses when the batch has results, and charges its fetched pages, for which
-   * the caller holds grants. At most 100 pages (discovered and results together) and 1 MiB a batch; more pages, and a number that
+   * the caller holds grants: a batch that charges more is a defect of the caller, which a store may refuse (a `RangeError`, nothing
+   * stored), but need not notice. At most 100 pages (discovered and results together) and 1 MiB a batch; more pages, and a number that
    * does not follow the last one, are a `RangeError`. A page may be discovered and get its result in one batch.
    */
   commitPages(crawlId: CrawlId, token: LeaseToken, batch: PageBatch): Promise<Snapshot | 'lost'>;

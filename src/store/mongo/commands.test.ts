@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { MongoClient } from 'mongodb';
+import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { CrawlId, OrganizationId, SiteId } from '#domain/ids.ts';
 import { batchOf, discovered, fetched, seqs, thisMonth } from '../contract/pages.ts';
 import { claimNext, createTenant, LEASE_MS } from '../contract/world.ts';
 import type { Store } from '../store.ts';
@@ -8,19 +9,42 @@ import { databaseOf } from './database.ts';
 import { urlOf } from './fixtures/harness.ts';
 import { withServer } from './fixtures/with-server.ts';
 import { createOperations } from './operations.ts';
-import { prepareSchema } from './schema.ts';
+import { INDEXES, prepareSchema } from './schema.ts';
+
+type Find = { readonly find: string; readonly filter: Document; readonly sort?: ReadonlyMap<string, number> };
+
+/**
+ * The indexes that give exactly what a find asks for, in its order: the fields that must be equal first, in any order, then those that
+ * it is sorted by, and no sorting afterwards.
+ */
+function indexesFor({ find, filter, sort = new Map() }: Find): string[] {
+  const order = [...sort.keys()];
+  const equal = Object.keys(filter).filter((field) => !field.startsWith('$') && typeof filter[field] !== 'object');
+  const indexes = Object.entries(INDEXES).find(([name]) => name === find)?.[1] ?? [];
+  return indexes.flatMap(({ name = '', key }) => {
+    const fields = Object.keys(key);
+    const isFor = fields.slice(0, equal.length).toSorted().join() === equal.toSorted().join();
+    return isFor && fields.slice(equal.length).join() === order.join() ? [name] : [];
+  });
+}
 
 withServer('the commands that MongoDB is sent', (url) => {
   const client = new MongoClient(urlOf(url, `crawlgate-${randomUUID()}`), { monitorCommands: true });
   const database = databaseOf(client.db());
   const store = { ...createOperations(database), ping: async () => {}, close: async () => {} } satisfies Store;
-  const sent: string[] = [];
-  client.on('commandStarted', ({ commandName }) => sent.push(commandName));
+  const sent: CommandStartedEvent[] = [];
+  client.on('commandStarted', (event) => sent.push(event));
 
   async function commandsOf(call: () => Promise<unknown>): Promise<string[]> {
     sent.length = 0;
     await call();
-    return [...sent];
+    return sent.map(({ commandName }) => commandName);
+  }
+
+  /** The one find that a call sends. */
+  async function findOf(call: () => Promise<unknown>): Promise<Find> {
+    expect(await commandsOf(call)).toEqual(['find']);
+    return sent[0]?.command as Find;
   }
 
   beforeAll(() => prepareSchema(database));
@@ -39,6 +63,25 @@ withServer('the commands that MongoDB is sent', (url) => {
     expect(await commandsOf(() => store.getSnapshots([id]))).toEqual(['find']);
     expect(await commandsOf(() => store.listSites({ organizationId, limit: 50 }))).toEqual(['find']);
     await store.cancelCrawl(organizationId, id);
+  });
+
+  test('ask one index each for a list of crawls, whatever it is filtered by and wherever it begins', async () => {
+    const organizationId = randomUUID() as OrganizationId;
+    const place = { startedAt: 1, id: randomUUID() as CrawlId };
+    const found: string[] = [];
+    for (const state of [undefined, 'running', 'done'] as const)
+      for (const which of [{}, { siteId: randomUUID() as SiteId }, { host: 'example.com' }])
+        for (const from of [{}, { after: place }, { before: place }]) {
+          const list = { organizationId, limit: 50, ...which, ...from, ...(state !== undefined && { state }) };
+          const indexes = indexesFor(await findOf(() => store.listCrawls(list)));
+          expect(indexes, JSON.stringify(list)).toHaveLength(1);
+          found.push(...indexes);
+        }
+    expect(new Set(found).size).toBe(6);
+    // by the index that every collection has
+    const byId = await findOf(() => store.getCrawl(organizationId, place.id));
+    expect(byId.filter).toEqual({ _id: place.id, organizationId });
+    expect(indexesFor(await findOf(() => store.listSites({ organizationId, limit: 50 })))).toEqual(['organizationId_authority']);
   });
 
   test('are two for a batch of a hundred pages', async () => {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import type { Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import type { OrganizationId } from '#domain/ids.ts';
 import { startCuttingProxy } from './fixtures/cutting-proxy.ts';
 import { firstHost, silent, urlOf } from './fixtures/harness.ts';
+import { commandOf, documentOf, onMessage, tie } from './fixtures/wire.ts';
 import { withServer } from './fixtures/with-server.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from './open.ts';
 import { SCHEMA_VERSION } from './schema.ts';
@@ -47,6 +49,44 @@ withServer('opening a MongoDB store', (url, admin) => {
     inDatabase(async (name) => {
       await admin.db(name).collection('pages').createIndex({ crawl: 1, seq: 1 }, { name: 'crawl_seq' });
       await expect(open(name)).rejects.toThrow('The index crawl_seq of pages is not the one');
+    }));
+
+  test('reads and writes with a majority, in its journal, whatever the URL says', () =>
+    inDatabase(async (name) => {
+      const sent: Document[] = [];
+      const sockets = new Set<Socket>();
+      const proxy = createServer((client) => {
+        const target = connect(firstHost(url));
+        tie(sockets, client, target);
+        client.pipe(target).pipe(client);
+        onMessage(client, (message) => void (commandOf(message) !== '' && sent.push(documentOf(message))));
+      }).listen(0, '127.0.0.1');
+      await once(proxy, 'listening');
+      const { port } = proxy.address() as { port: number };
+      const query = 'directConnection=true&w=1&journal=false&wtimeout=1&readConcernLevel=local&retryWrites=true&readPreference=nearest';
+      const weak = urlOf(url, name, { hosts: `127.0.0.1:${port}`, query });
+      const store = await openMongoStore({ url: weak, log: silent, settings: DEFAULT_MONGO_SETTINGS });
+      await store.createOrganization({ id: randomUUID() as OrganizationId, name: 'safe', monthlyUrlQuota: 5 });
+      const written = sent.length;
+      await store.findOrganization('safe');
+      await store.now();
+      await store.close();
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      const named = (commands: Document[], ...names: string[]) =>
+        commands.filter((command) => names.includes(Object.keys(command)[0] ?? ''));
+      const writes = named(sent, 'insert', 'update', 'createIndexes');
+      const reads = named(sent.slice(written), 'find', 'aggregate');
+      expect(writes.length).toBeGreaterThan(2);
+      expect(reads).toHaveLength(2);
+      for (const write of writes) {
+        expect(write.writeConcern).toMatchObject({ w: 'majority', j: true, wtimeout: DEFAULT_MONGO_SETTINGS.answerTimeoutMs });
+        expect(write).not.toHaveProperty('txnNumber');
+      }
+      for (const { readConcern, $readPreference } of reads) {
+        expect(readConcern).toEqual({ level: 'majority' });
+        expect($readPreference?.mode).not.toBe('nearest');
+      }
     }));
 
   test('goes on by itself after its connections were cut', () =>

@@ -1,4 +1,4 @@
-import { MongoClient, type MongoClientOptions } from 'mongodb';
+import { type DbOptions, MongoClient, type MongoClientOptions, ReadConcern, WriteConcern } from 'mongodb';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Log } from '#telemetry.ts';
 import type { Store } from '../store.ts';
@@ -66,8 +66,6 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
     serverSelectionTimeoutMS: selectionTimeoutMs,
     waitQueueTimeoutMS: selectionTimeoutMs,
     socketTimeoutMS: answerTimeoutMs,
-    writeConcern: { w: 'majority', journal: true, wtimeoutMS: answerTimeoutMs },
-    readConcern: { level: 'majority' },
     readPreference: 'primary',
     retryWrites: false,
     retryReads,
@@ -77,7 +75,12 @@ export async function openMongoStore({ url, log, settings }: MongoStoreOptions):
     if (type === 'Unknown' && previousDescription.type !== 'Unknown')
       log.warn({ server: address, err: error }, 'a database server is gone');
   });
-  const database = databaseOf(client.db(NAMES_DATABASE.test(url) ? undefined : 'crawlgate'));
+  // Not told to the client: there `journal`, `wtimeout` and `readConcernLevel` of the URL would stand above these.
+  const concerns: DbOptions = {
+    writeConcern: new WriteConcern('majority', answerTimeoutMs, true),
+    readConcern: new ReadConcern('majority'),
+  };
+  const database = databaseOf(client.db(NAMES_DATABASE.test(url) ? undefined : 'crawlgate', concerns));
   try {
     await client.connect();
     await prepareSchema(database);

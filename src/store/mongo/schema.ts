@@ -1,5 +1,6 @@
 import { type Collection, type Document, type IndexDescription, MongoServerError } from 'mongodb';
 import type { Database } from './database.ts';
+import { ifAbsent } from './retry.ts';
 
 /** The version of what is stored; it rises with a change that an older program cannot live with. */
 export const SCHEMA_VERSION = 1;
@@ -51,7 +52,8 @@ export const INDEXES: Readonly<Partial<Record<keyof Database, readonly IndexDesc
  */
 export async function prepareSchema(database: Database): Promise<void> {
   const { meta } = database;
-  await meta.updateOne({ _id: 'schema' }, { $setOnInsert: { version: SCHEMA_VERSION } }, { upsert: true });
+  // Two first starts may insert at once.
+  await ifAbsent(() => meta.updateOne({ _id: 'schema' }, { $setOnInsert: { version: SCHEMA_VERSION } }, { upsert: true }));
   const version = (await meta.findOne({ _id: 'schema' }))?.version ?? 0;
   if (version > SCHEMA_VERSION) throw new Error(`The database has schema ${version}; this version knows up to ${SCHEMA_VERSION}.`);
   for (const [name, indexes] of Object.entries(INDEXES)) {
