@@ -50,6 +50,16 @@ describe('the special characters of §2.2.3', () => {
     expect(allows(`User-agent: *\nDisallow: ${rule}`, `/${'a'.repeat(2_000)}`)).toBe(true);
     expect(performance.now() - began).toBeLessThan(250);
   });
+  it('takes no longer than a pass over a line for one that is mostly spaces', () => {
+    const gap = ' '.repeat(500_000);
+    const began = performance.now();
+    expect(allows(`User-agent: *\nDisallow: /a${gap}b\nDisallow: /c`, '/c')).toBe(false);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+  it.each(['Disallow : /a', '\tDISALLOW:/a # why: not', 'Disallow: /a#b', 'Disallow: /a # a\u2028b'])('reads the line %j', (line) => {
+    expect(allows(`User-agent: *\n${line}`, '/a')).toBe(false);
+    expect(allows(`User-agent: *\n${line}`, '/b')).toBe(true);
+  });
 });
 
 describe('the groups of §2.2.1', () => {

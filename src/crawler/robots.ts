@@ -90,8 +90,11 @@ function parseGroups(text: string): Group[] {
   let group: Group | undefined;
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
   for (const [index, raw] of lines.entries()) {
-    const [, field = '', value = ''] = /^\s*([A-Za-z-]+)\s*:\s*([^#]*?)\s*(?:#.*)?$/.exec(raw) ?? [];
-    const name = field.toLowerCase();
+    const [line = ''] = raw.split('#', 1);
+    const colon = line.indexOf(':');
+    if (colon < 0) continue;
+    const name = line.slice(0, colon).trim().toLowerCase();
+    const value = line.slice(colon + 1).trim();
     if (name === 'user-agent') {
       // Only rules end a group's list of agents; Sitemap, Crawl-delay and unknown lines do not (§2.2.4).
       if (group === undefined || group.closed) {
