@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     retry: 0,
+    // Many tests wait for processes, leases and clocks more than they compute: two at once also on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // V8 can crash while it replaces the wrappers of WebAssembly, by which Node strips types, as threads come and go (docs/decisions.md).
     execArgv: ['--wasm-wrapper-tiering-budget=1000000000'],
     testTimeout: 30_000,
