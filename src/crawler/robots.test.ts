@@ -142,6 +142,11 @@ describe('what stands in real files', () => {
     for (let count = 0; count < 20; count++) check(`/${'/x'.repeat(1_000)}${count}`);
     expect(performance.now() - began).toBeLessThan(2_000);
   });
+  it('heeds rules with a wildcard while they fit fifty thousand characters, and leaves out one that does not', () => {
+    const long = Array.from({ length: 100 }, (_, index) => `Disallow: /*${'a'.repeat(490)}b${index}`);
+    const { check } = parseRobots(['User-agent: *', ...long, `Disallow: /*${'a'.repeat(5_000)}`, 'Disallow: /*c'].join('\n'), 'crawlgate');
+    expect(['/c', `/${'a'.repeat(490)}b99`, `/${'a'.repeat(5_000)}`].map((target) => check(target).allowed)).toEqual([false, false, true]);
+  });
   it('never forbids robots.txt itself', () => {
     expect(allows('User-agent: *\nDisallow: /', '/robots.txt')).toBe(true);
   });
