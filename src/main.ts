@@ -1,5 +1,5 @@
 import { runCommand } from './cli/program.ts';
-import { readConfig } from './config.ts';
+import { readConfig } from './config/config.ts';
 
 /**
  * Signals of one cause come more than once: on Ctrl-C a terminal sends one to the whole group, and npm passes its own on.

@@ -28,7 +28,7 @@ describe('the architecture of src', () => {
   it('has no import cycles', () => expect(cycles(sources)).toEqual([]));
   it('has kebab-case names', () => expect(oddNames(sources)).toEqual([]));
   it('has no file above 250 lines that is not a test', () => expect(longFiles(sources)).toEqual([]));
-  it('reads the environment in config.ts only', () => expect(readsOfEnvironment(sources)).toEqual([]));
+  it('reads the environment in config/config.ts only', () => expect(readsOfEnvironment(sources)).toEqual([]));
   it('deals with signals and exits in main.ts only', () => expect(signalsAndExits(sources)).toEqual([]));
 });
 
@@ -59,7 +59,7 @@ export const text = 'import x from "./no.ts"';
     ['service/a.ts', '#crawler/b.ts'],
     ['crawler/a.ts', '#analysis/b.ts'],
     ['http/a.ts', '#worker/b.ts'],
-    ['http/rest/a.ts', '../../config.ts'],
+    ['http/rest/a.ts', '#config/config.ts'],
     ['store/sqlite/a.ts', '#service/b.ts'],
     ['cli/a.ts', '#store/sqlite/b.ts'],
     ['compose/a.ts', '#cli/b.ts'],
@@ -78,10 +78,10 @@ export const text = 'import x from "./no.ts"';
     expect(cycles(of(files))).toEqual(['a/a.ts → a/b.ts → c/c.ts → a/a.ts']);
   });
 
-  it('refuses odd names, long files, and what belongs to config.ts and main.ts', () => {
+  it('refuses odd names, long files, and what belongs to config/config.ts and main.ts', () => {
     expect(oddNames(of({ 'a/someThing.ts': '', 'a/some-thing.test.ts': '' }))).toEqual(['a/someThing.ts']);
     expect(longFiles(of({ 'a.ts': '\n'.repeat(250).replaceAll('\n', 'x\n'), 'b.ts': 'x\n'.repeat(251) }))).toEqual(['b.ts: 251 lines']);
-    expect(readsOfEnvironment(of({ 'config.ts': 'process.env', 'a.ts': 'process.env.X' }))).toEqual(['a.ts']);
+    expect(readsOfEnvironment(of({ 'config/config.ts': 'process.env', 'a.ts': 'process.env.X' }))).toEqual(['a.ts']);
     expect(
       signalsAndExits(of({ 'main.ts': 'process.exit(1)', 'a.ts': 'process.exitCode = 1', 'b.ts': "process.on('SIGTERM', f)" })),
     ).toEqual(['a.ts', 'b.ts']);

@@ -55,7 +55,7 @@ const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.incl
 
 function partOf(path: string): string {
   const [folder = '', next = ''] = path.split('/');
-  if (next === '') return folder.replace(/(-[a-z]+)?\.ts$/, '');
+  if (next === '') return folder.replace(/\.ts$/, '');
   if (folder === 'store' && path.split('/').length > 2) return `store/${next}`;
   if (folder === 'bus' && next !== 'bus.ts') return 'bus/adapter';
   if (folder === 'limiter' && next !== 'request-counter.ts') return 'limiter/adapter';
@@ -136,7 +136,7 @@ const usesOutside = (sources: Sources, home: string, pattern: RegExp): string[] 
   product(sources).flatMap(([path, source]) => (path !== home && pattern.test(source) ? [path] : []));
 
 export const readsOfEnvironment = (sources: Sources): string[] =>
-  usesOutside(sources, 'config.ts', /\bprocess\s*\.\s*env\b|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/);
+  usesOutside(sources, 'config/config.ts', /\bprocess\s*\.\s*env\b|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/);
 
 export const signalsAndExits = (sources: Sources): string[] =>
   usesOutside(

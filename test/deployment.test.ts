@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import dockerignore from '@balena/dockerignore';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { CONFIG_TABLE } from '../src/config.ts';
+import { CONFIG_TABLE } from '../src/config/config.ts';
 import { page, startSite } from './fixtures/site.ts';
 import { apiOf, isFinal, keyOf, startServer, tempDataDir } from './server-process.ts';
 

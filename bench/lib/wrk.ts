@@ -24,7 +24,7 @@ const UNITS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m:
 const inMs = (number: string, unit: string): number => Number(number) * (UNITS[unit] ?? Number.NaN);
 
 /** Reads what wrk prints with `--latency`. Throws `WrongWork` when the sockets had errors. */
-export function readWrk(text: string): Load {
+function readWrk(text: string): Load {
   const percentile = (p: string): number => {
     const found = new RegExp(`^\\s+${p}%\\s+([\\d.]+)(us|ms|s|m) *$`, 'm').exec(text);
     if (found === null) throw new Error(`wrk printed no ${p} % latency:\n${text}`);

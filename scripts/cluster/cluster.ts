@@ -43,7 +43,7 @@ const READY = /^.*\bready\b.*?(http:\/\/\S+)\r?\n/m;
 const REDIS_READY = /Ready to accept connections/;
 
 /** A little more than the ten seconds in which each of them ends by itself, in milliseconds. */
-export const STOP_MS = 12_000;
+const STOP_MS = 12_000;
 
 /** The address that a crawlgate process tells. */
 export const urlOf = async (spawned: Spawned): Promise<string> => (await spawned.says(READY))[1] ?? '';

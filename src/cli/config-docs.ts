@@ -1,4 +1,4 @@
-import { CONFIG_TABLE } from '../config.ts';
+import { CONFIG_TABLE } from '#config/config.ts';
 
 /** docs/config.md, from the table. */
 export function configDocs(): string {
@@ -9,7 +9,7 @@ export function configDocs(): string {
   return [
     '# Configuration',
     '',
-    '<!-- Generated from src/config.ts by `npm run generate`. -->',
+    '<!-- Generated from src/config/config.ts by `npm run generate`. -->',
     '',
     'Everything is set by environment variables. A variable that is absent or empty takes its default; a wrong value ends the start with',
     'one line that names the variable.',

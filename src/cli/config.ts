@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CONFIG_TABLE } from '../config.ts';
+import { CONFIG_TABLE } from '#config/config.ts';
 import type { Context } from './context.ts';
 import { printRows } from './output.ts';
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '#config/config.ts';
 
 /** What a command needs of the process that it runs in. */
 export type Context = {

@@ -9,7 +9,7 @@ import { printRows } from './output.ts';
 type Options = { readonly from: StorePlace; readonly to: StorePlace; readonly organization?: string | null; readonly json: boolean };
 
 /** As people read them, in tables and lines. */
-export const KIND_NAMES: Readonly<Record<CopyKind, string>> = {
+const KIND_NAMES: Readonly<Record<CopyKind, string>> = {
   organization: 'organizations',
   usage: 'months of usage',
   site: 'sites',

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { readVersion } from '#compose/version.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '#config/config.ts';
 import { addConfig } from './config.ts';
 import { type Context, UsageError } from './context.ts';
 import { addKeys } from './keys.ts';
@@ -24,7 +24,7 @@ Exit codes: 0 done, 1 failed, 2 called or configured wrongly.`;
 function createProgram(context: Context): Command {
   const program = new Command('crawlgate');
   program
-    .description('A self-hosted crawl service: give it a start URL, poll the crawl to its end, read the findings.')
+    .description('A self-hosted crawl service: give it a start URL, poll or watch the crawl to its end, read the findings.')
     .version(readVersion())
     .exitOverride()
     .configureOutput({

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { RunningService } from '#compose/run-service.ts';
 import { readVersion } from '#compose/version.ts';
-import { ROLES, type Role } from '../config.ts';
+import { ROLES, type Role } from '#config/config.ts';
 import type { Context } from './context.ts';
 
 /** `crawlgate serve`: runs until a signal asks it to end. */

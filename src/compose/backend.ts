@@ -1,9 +1,9 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads';
 import type { Bus } from '#bus/bus.ts';
+import type { Config } from '#config/config.ts';
 import type { RequestCounter } from '#limiter/request-counter.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
-import type { Config } from '../config.ts';
 import type { ProcessMetrics } from './metrics.ts';
 import type { Shutdown } from './shutdown.ts';
 

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Config } from '../config.ts';
+import type { Config } from '#config/config.ts';
 import type { ThreadLink } from './backend.ts';
 
 /** What the crawler thread is started with. */

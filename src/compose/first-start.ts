@@ -1,10 +1,10 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Config, ConfigError } from '#config/config.ts';
 import { SCOPES } from '#domain/account.ts';
 import { DEFAULT_KEY_ID, DEFAULT_ORGANIZATION_ID } from '#domain/ids.ts';
 import { newSecret, storedSecretOf } from '#domain/key-secret.ts';
 import type { AccountStore } from '#store/store.ts';
-import { type Config, ConfigError } from '../config.ts';
 import { ensureDataDir } from './data-dir.ts';
 
 /** What the person who started the service has to be told of the default key. */

@@ -1,9 +1,9 @@
+import { type Config, ConfigError } from '#config/config.ts';
 import { Refusal } from '#domain/errors.ts';
 import { openMongoStore, WrongMongoUrl } from '#store/mongo/open.ts';
 import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
 import { backoffMs, pause, systemTimers } from '#worker/timers.ts';
-import { type Config, ConfigError } from '../config.ts';
 
 export type OpenMongoOptions = {
   readonly config: Config;

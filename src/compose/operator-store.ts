@@ -1,7 +1,7 @@
+import type { Config } from '#config/config.ts';
 import { openSqliteBeside } from '#store/sqlite/beside.ts';
 import type { Store } from '#store/store.ts';
 import { createStderrLog } from '#telemetry.ts';
-import type { Config } from '../config.ts';
 import { ensureDataDir } from './data-dir.ts';
 
 /** The store for an operator's command, beside running servers or without one. Whoever opens it closes it. */

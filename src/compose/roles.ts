@@ -1,4 +1,4 @@
-import { type Config, ConfigError, type Role } from '../config.ts';
+import { type Config, ConfigError, type Role } from '#config/config.ts';
 
 /** Throws a `ConfigError`, one line that says what to set, when the role cannot work with this store and bus. Shows no URL: it may carry a password. */
 export function checkRole(role: Role, { store, busUrl }: Pick<Config, 'store' | 'busUrl'>): void {

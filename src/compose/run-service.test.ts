@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { readConfig } from '#config/config.ts';
 import { urlOf } from '#store/mongo/fixtures/harness.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { page, startSite } from '../../test/fixtures/site.ts';
-import { readConfig } from '../config.ts';
 import { runService } from './run-service.ts';
 
 const KEY = 'a-key-of-24-characters-or-more';

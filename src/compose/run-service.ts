@@ -1,5 +1,6 @@
 import { describeRule } from '#analysis/registry.ts';
 import { createLocalBus } from '#bus/local.ts';
+import type { Config, Role } from '#config/config.ts';
 import { parseNetwork } from '#domain/address.ts';
 import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
@@ -7,7 +8,6 @@ import { createService, type Service } from '#service/service.ts';
 import type { Store } from '#store/store.ts';
 import { createStderrLog, type Log } from '#telemetry.ts';
 import { pause, systemTimers } from '#worker/timers.ts';
-import type { Config, Role } from '../config.ts';
 import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
 import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';

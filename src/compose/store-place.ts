@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { readStoreUrl, type StoreLocation, Wrong } from '../config-values.ts';
+import { readStoreUrl, type StoreLocation, Wrong } from '#config/values.ts';
 
 /** A store URL that names none. The message is the end of a sentence and shows nothing of the URL, which may carry a password. */
 export class WrongStoreUrl extends Error {

@@ -120,6 +120,11 @@ describe('the character encoding', () => {
   it('that is wrong costs characters, not the page', async () => {
     expect(decodeText(cafe(''), 'text/html; charset=utf-8')).toBe('<title>Caf\uFFFD</title>');
   });
+  it('that only begins, before many spaces, takes no longer than a pass over them', () => {
+    const began = performance.now();
+    expect(decodeText(Buffer.from('x'), `text/html; charset=${' '.repeat(60_000)};`)).toBe('x');
+    expect(performance.now() - began).toBeLessThan(500);
+  });
 });
 
 describe('what is HTML', () => {

@@ -33,7 +33,7 @@ const SLICE_LENGTH = 256 * 1024;
 /** Parsing goes on at most this long, and a slice, before others get their turn, in milliseconds. */
 const SLICE_MS = 20;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
-const CHARSET = /;\s*charset\s*=\s*"?\s*([^\s";]+)/i;
+const CHARSET = /;\s*charset\s*=[\s"]*([^\s";]+)/i;
 const UTF8_LABEL = /^utf-?8$/i;
 const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
 

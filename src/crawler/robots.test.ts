@@ -50,6 +50,16 @@ describe('the special characters of §2.2.3', () => {
     expect(allows(`User-agent: *\nDisallow: ${rule}`, `/${'a'.repeat(2_000)}`)).toBe(true);
     expect(performance.now() - began).toBeLessThan(250);
   });
+  it('takes no longer than a pass over a line for one that is mostly spaces', () => {
+    const gap = ' '.repeat(500_000);
+    const began = performance.now();
+    expect(allows(`User-agent: *\nDisallow: /a${gap}b\nDisallow: /c`, '/c')).toBe(false);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+  it.each(['Disallow : /a', '\tDISALLOW:/a # why: not', 'Disallow: /a#b', 'Disallow: /a # a\u2028b'])('reads the line %j', (line) => {
+    expect(allows(`User-agent: *\n${line}`, '/a')).toBe(false);
+    expect(allows(`User-agent: *\n${line}`, '/b')).toBe(true);
+  });
 });
 
 describe('the groups of §2.2.1', () => {
@@ -131,6 +141,11 @@ describe('what stands in real files', () => {
     const began = performance.now();
     for (let count = 0; count < 20; count++) check(`/${'/x'.repeat(1_000)}${count}`);
     expect(performance.now() - began).toBeLessThan(2_000);
+  });
+  it('heeds rules with a wildcard while they fit fifty thousand characters, and leaves out one that does not', () => {
+    const long = Array.from({ length: 100 }, (_, index) => `Disallow: /*${'a'.repeat(490)}b${index}`);
+    const { check } = parseRobots(['User-agent: *', ...long, `Disallow: /*${'a'.repeat(5_000)}`, 'Disallow: /*c'].join('\n'), 'crawlgate');
+    expect(['/c', `/${'a'.repeat(490)}b99`, `/${'a'.repeat(5_000)}`].map((target) => check(target).allowed)).toEqual([false, false, true]);
   });
   it('never forbids robots.txt itself', () => {
     expect(allows('User-agent: *\nDisallow: /', '/robots.txt')).toBe(true);

@@ -28,6 +28,8 @@ const MAX_CRAWL_DELAY = 30;
 const MAX_RULE_SHOWN = 200;
 /** Rules with a wildcard that are heeded: each is a search through the whole URL, and all are tried for each new URL. */
 const MAX_WILDCARD_RULES = 1_000;
+/** Characters of these rules together: a rule that nearly matches everywhere takes its length times that of the URL. */
+const MAX_WILDCARD_LENGTH = 50_000;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 const encodeOctets = (text: string): string =>
   Array.from(Buffer.from(text), (octet) => `%${octet.toString(16).toUpperCase().padStart(2, '0')}`).join('');
@@ -90,8 +92,11 @@ function parseGroups(text: string): Group[] {
   let group: Group | undefined;
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
   for (const [index, raw] of lines.entries()) {
-    const [, field = '', value = ''] = /^\s*([A-Za-z-]+)\s*:\s*([^#]*?)\s*(?:#.*)?$/.exec(raw) ?? [];
-    const name = field.toLowerCase();
+    const [line = ''] = raw.split('#', 1);
+    const colon = line.indexOf(':');
+    if (colon < 0) continue;
+    const name = line.slice(0, colon).trim().toLowerCase();
+    const value = line.slice(colon + 1).trim();
     if (name === 'user-agent') {
       // Only rules end a group's list of agents; Sitemap, Crawl-delay and unknown lines do not (§2.2.4).
       if (group === undefined || group.closed) {
@@ -115,16 +120,24 @@ function parseGroups(text: string): Group[] {
 /**
  * Reads a robots.txt (RFC 9309) for the crawler whose product token is `token`: all groups that name it, merged, else all groups of
  * `*`. The longest matching rule decides, Allow before Disallow among equals; `/robots.txt` itself is always allowed. Of rules with a
- * wildcard the first 1,000 are heeded.
+ * wildcard the first 1,000 are heeded, and 50,000 characters of them.
  */
 export function parseRobots(text: string, token: string): Robots {
   const groups = parseGroups(text);
   const named = groups.filter(({ agents }) => agents.includes(token.toLowerCase()));
   const chosen = named.length > 0 ? named : groups.filter(({ agents }) => agents.includes('*'));
   let wildcards = 0;
+  let wildcardLength = 0;
+  const isHeeded = ({ parts, pattern }: Rule): boolean => {
+    if (parts.length === 1) return true;
+    if (wildcards >= MAX_WILDCARD_RULES || wildcardLength + pattern.length > MAX_WILDCARD_LENGTH) return false;
+    wildcards++;
+    wildcardLength += pattern.length;
+    return true;
+  };
   const rules = chosen
     .flatMap((group) => group.rules)
-    .filter(({ parts }) => parts.length === 1 || ++wildcards <= MAX_WILDCARD_RULES)
+    .filter(isHeeded)
     .sort((one, other) => other.pattern.length - one.pattern.length || Number(other.allow) - Number(one.allow));
   const crawlDelay = Math.max(0, ...chosen.map((group) => group.crawlDelay));
   if (!rules.some(({ allow }) => !allow)) return { check: ALLOW_ALL.check, crawlDelay };

@@ -47,6 +47,8 @@ describe('an address', () => {
     ['mapped private, in hexadecimal', '::ffff:c0a8:101'],
     ['mapped private, written out', '0:0:0:0:0:ffff:0a00:0001'],
     ['compatible loopback', '::127.0.0.1'],
+    ['compatible loopback, as a URL tells it', '::7f00:1'],
+    ['compatible private, as a URL tells it', '::a00:1'],
     ['translated loopback', '::ffff:0:127.0.0.1'],
     ['unique local', 'fc00::1'],
     ['unique local', 'fdff::1'],
@@ -61,6 +63,8 @@ describe('an address', () => {
     ['NAT64', '64:ff9b::10.0.0.1'],
     ['local NAT64', '64:ff9b:1::1'],
     ['discard', '100::1'],
+    ['dummy', '100:0:0:1::1'],
+    ['not allocated', '4000::1'],
   ])('that is %s is refused: %s', (_, address) => {
     expect(allowed(address)).toBe(false);
   });

@@ -27,10 +27,18 @@ export function parseNetwork(cidr: string): Network {
   };
 }
 
+/** All that is public of IPv6 so far (IANA, RFC 4291 §2.4). The rest has forms that some systems take for IPv4, such as `::7f00:1`. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast') return false;
+  return !(address instanceof ipaddr.IPv6) || address.match(GLOBAL_UNICAST);
+}
+
 /** Whether `address` (an IP literal) may be connected to: public, or inside one of `allowed`. */
 export function isAllowedAddress(address: string, allowed: readonly Network[]): boolean {
   if (!ipaddr.isValid(address)) return false;
-  if (unmapped(address).range() === 'unicast') return true;
+  if (isPublic(unmapped(address))) return true;
   return allowed.some((network) => network.contains(address));
 }
 

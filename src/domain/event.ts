@@ -1,8 +1,7 @@
 import type { CrawlId, EpochMs, OrganizationId } from './ids.ts';
 import type { Snapshot } from './snapshot.ts';
 
-export const EVENT_TYPES = ['crawl.started', 'crawl.analyzing', 'crawl.done', 'crawl.failed'] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+export type EventType = 'crawl.started' | 'crawl.analyzing' | 'crawl.done' | 'crawl.failed';
 
 /** An entry of an organization's durable log. */
 export type CrawlEvent = {

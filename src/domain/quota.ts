@@ -2,7 +2,7 @@ import type { Month } from './batch.ts';
 import type { EpochMs } from './ids.ts';
 
 /** The most pages that one grant adds to a crawl's hold. */
-export const GRANT_CHUNK = 100;
+const GRANT_CHUNK = 100;
 /** A closed hold stays this long, so that a late grant cannot leak, in milliseconds. */
 export const TOMBSTONE_MS = 24 * 60 * 60 * 1000;
 

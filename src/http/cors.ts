@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.ts';
 export type AdmitOrigin = (exchange: Exchange) => boolean;
 
 /** `*` stands for every origin. Keys are sent in a header and never by cookie, so that no origin gains a right by being let in. */
-export const EVERY_ORIGIN = '*';
+const EVERY_ORIGIN = '*';
 
 const METHODS = 'GET, HEAD, POST, DELETE';
 const EXPOSED = 'ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id';

@@ -40,7 +40,7 @@ export type PageCrawls = (input: PageCrawlsInput, caller: Caller) => Promise<Cra
 /** How many crawls match, counted up to 10,000. */
 export type CountCrawls = (filter: CrawlsFilter, caller: Caller) => Promise<number>;
 
-export const MOST_COUNTED = 10_000;
+const MOST_COUNTED = 10_000;
 
 /** Older than every crawl. */
 const END: CrawlPosition = { startedAt: -1, id: '' as CrawlId };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseNetwork } from '#domain/address.ts';
-import { LOG_LEVELS, type LogLevel } from './telemetry.ts';
+import { LOG_LEVELS, type LogLevel } from '#telemetry.ts';
 
 /** What is wrong with a value, as the middle of a sentence. */
 export class Wrong extends Error {}
@@ -95,7 +95,7 @@ export function readNetworks(text: string): readonly string[] {
     try {
       parseNetwork(cidr);
     } catch {
-      throw new Wrong(`names ${JSON.stringify(cidr)}, which is no network in CIDR form`);
+      throw new Wrong(`names ${JSON.stringify(cidr)}, which is neither an address nor a network in CIDR form`);
     }
   }
   return cidrs;

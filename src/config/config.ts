@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { MONGODB_ROWS, type Variable, variable } from './config-mongodb.ts';
+import { LOG_LEVELS } from '#telemetry.ts';
+import { MONGODB_ROWS } from './mongodb.ts';
 import {
   ROLES,
   readApiKey,
@@ -17,10 +18,10 @@ import {
   type StoreLocation,
   Wrong,
   wholeNumber,
-} from './config-values.ts';
-import { LOG_LEVELS } from './telemetry.ts';
+} from './values.ts';
+import { type Variable, variable } from './variable.ts';
 
-export { ROLES, type Role, type StoreLocation } from './config-values.ts';
+export { ROLES, type Role, type StoreLocation } from './values.ts';
 
 /** A variable with a value that cannot be used. The message is one line: the variable, what is wrong, and what is accepted. */
 export class ConfigError extends Error {
@@ -99,7 +100,7 @@ const TABLE = {
   }),
   allowNetworks: variable({
     name: 'CRAWL_ALLOW_NETWORKS',
-    accepts: 'networks in CIDR form, separated by commas, such as 10.0.0.0/8,fd00::/8',
+    accepts: 'addresses, or networks in CIDR form, separated by commas, such as 127.0.0.1,fd00::/8',
     default: 'none',
     meaning: 'Non-public networks that may be crawled all the same. There is no rate limit inside them.',
     read: readNetworks,
