@@ -1,16 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CONNECTIONS, load, type Measured, type Server } from './lib/load.ts';
 import { cpuSecondsOf, startNode } from './lib/process.ts';
 import { type Bench, expectSame, milliseconds, perSecond, ratio } from './lib/report.ts';
 import { seedCrawls, someCrawlIds } from './lib/seed.ts';
 import { type Service, withService } from './lib/service.ts';
 import { interleave, median } from './lib/stats.ts';
 import { withTempDir } from './lib/temp.ts';
-import { type Load, wrk } from './lib/wrk.ts';
 
 const BARE = fileURLToPath(new URL('./baselines/bare-detail.ts', import.meta.url));
-const CONNECTIONS = 32;
 
 /** Asks for one of the crawls after the other. */
 const scriptOf = (ids: readonly string[]): string => `
@@ -20,16 +19,6 @@ request = function()
   next = next % #ids + 1
   return wrk.format("GET", "/v1/crawls/" .. ids[next])
 end`;
-
-type Measured = Load & { readonly cpuMicroseconds: number };
-type Server = { readonly address: string; readonly headers: Readonly<Record<string, string>>; readonly cpuSeconds: () => Promise<number> };
-
-async function load({ address, headers, cpuSeconds }: Server, script: string, seconds: number): Promise<Measured> {
-  const before = await cpuSeconds();
-  const measured = await wrk(address, { connections: CONNECTIONS, seconds, script, headers });
-  expectSame('answers other than 200', 0, measured.refused);
-  return { ...measured, cpuMicroseconds: (((await cpuSeconds()) - before) * 1e6) / (measured.requestsPerSecond * seconds) };
-}
 
 const serverOf = ({ address, key, cpuSeconds }: Service): Server => ({ address, headers: { authorization: `Bearer ${key}` }, cpuSeconds });
 

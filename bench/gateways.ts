@@ -2,20 +2,18 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
-import { COALESCE_MS } from '#bus/coalesce.ts';
 import { clockMs } from './fan-out/messages.ts';
 import { type RunningCluster, withCluster } from './lib/cluster.ts';
-import { type Latencies, latenciesOf, quantile } from './lib/latencies.ts';
+import { type Latencies, type LatencyContender, latenciesOf, tellLatencies } from './lib/latencies.ts';
 import type { CrawlReport, Moment } from './lib/made-up-crawl.ts';
 import { withMongo } from './lib/mongo.ts';
-import { type Bench, milliseconds, ratio, WrongWork } from './lib/report.ts';
+import { type Bench, WrongWork } from './lib/report.ts';
 import { interleave } from './lib/stats.ts';
 
 const QUERY = 'subscription($id: ID!) { crawlUpdated(id: $id) { id host state urlsCrawled findingsCount error version } }';
 const LAST_MS = 5_000;
 
-type Contender = 'bare' | 'crawlgate';
-const LABELS: Readonly<Record<Contender, string>> = { bare: 'bare ioredis and ws', crawlgate: 'crawlgate' };
+const LABELS: Readonly<Record<LatencyContender, string>> = { bare: 'bare ioredis and ws', crawlgate: 'crawlgate' };
 
 const forked = (file: string, args: readonly string[]): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)), args);
 
@@ -56,7 +54,12 @@ async function watch(url: string, key: string | null, crawlId: string): Promise<
 }
 
 /** Started at the first gateway, run by a worker of its own process, watched at the second gateway or at the bare server. */
-async function measure(who: Contender, { call, cluster, busUrl, key }: RunningCluster, storeUrl: string, ms: number): Promise<Latencies> {
+async function measure(
+  who: LatencyContender,
+  { call, cluster, busUrl, key }: RunningCluster,
+  storeUrl: string,
+  ms: number,
+): Promise<Latencies> {
   const { id } = await call<{ id: string }>('POST', '/v1/crawls', 202, { url: 'https://example.com/', maxUrls: 10_000 });
   const worker = forked('./gateways/worker.ts', [storeUrl, busUrl, String(ms)]);
   const bare = who === 'bare' ? forked('./gateways/bare.ts', [busUrl, id]) : null;
@@ -82,38 +85,15 @@ export const gateways: Bench = ({ smoke, rounds }) =>
     withCluster({ storeUrl, gateways: 2, workers: 0 }, async (running) => {
       const ms = smoke ? 2_000 : 20_000;
       const allRounds = smoke ? 1 : rounds;
-      const contenders: Record<Contender, () => Promise<Latencies>> = {
+      const contenders: Record<LatencyContender, () => Promise<Latencies>> = {
         bare: () => measure('bare', running, storeUrl, ms),
         crawlgate: () => measure('crawlgate', running, storeUrl, ms),
       };
-      const results = await interleave<Contender, Latencies>(allRounds, contenders);
-      const all = (who: Contender, field: keyof Latencies): number[] => results[who].flatMap((measured) => measured[field]);
-      const beyond = (who: Contender, part: number): number => quantile(all(who, 'beyond'), part);
+      const results = await interleave<LatencyContender, Latencies>(allRounds, contenders);
       return {
         name: 'gateways',
         title: `From a batch of pages stored in MongoDB to its update at one WebSocket watcher on another gateway, a batch each 10 to 70 ms with rests, ${ms / 1_000} s a round, ${allRounds} interleaved rounds, all updates together.`,
-        head: ['', 'updates', 'p50 beyond the window', 'p99 beyond the window', 'batches', 'p99 of a batch, window included'],
-        rows: (Object.keys(LABELS) as Contender[]).map((who) => [
-          LABELS[who],
-          String(all(who, 'beyond').length),
-          milliseconds(beyond(who, 0.5)),
-          milliseconds(beyond(who, 0.99)),
-          String(all(who, 'fromStored').length),
-          milliseconds(quantile(all(who, 'fromStored'), 0.99)),
-        ]),
-        targets: [
-          { what: 'p99 beyond the 200 ms window', measured: milliseconds(beyond('crawlgate', 0.99)), target: '≤ 30 ms' },
-          {
-            what: 'p99 of a batch, less the window',
-            measured: milliseconds(quantile(all('crawlgate', 'fromStored'), 0.99) - COALESCE_MS),
-            target: '≤ 30 ms',
-          },
-          {
-            what: 'p99 beyond the window, against the bare way',
-            measured: ratio(beyond('crawlgate', 0.99) / beyond('bare', 0.99)),
-            target: 'told',
-          },
-        ],
+        ...tellLatencies(results, { labels: LABELS, targetMs: 30, baseline: 'the bare way' }),
         notes: [
           'The crawl is started at one gateway and watched at the other; both are real processes, and so are the worker, Redis and MongoDB (MONGODB_TEST_URL, or the test server). The worker fetches nothing: it stores made-up pages with the real `commitPages` and tells them through the real publisher with its 200 ms window.',
           'The bare way hears of the same messages of the same worker: a process with one subscription of ioredis that sends each message to its `ws` sockets as it is. For the latency inside one process see latency.',

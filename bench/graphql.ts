@@ -1,16 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CONNECTIONS, load, type Measured, type Server } from './lib/load.ts';
 import { cpuSecondsOf, startNode } from './lib/process.ts';
 import { type Bench, expectSame, milliseconds, perSecond, ratio } from './lib/report.ts';
 import { seedCrawls, someCrawlIds } from './lib/seed.ts';
 import { withService } from './lib/service.ts';
 import { interleave, median } from './lib/stats.ts';
 import { withTempDir } from './lib/temp.ts';
-import { type Load, wrk } from './lib/wrk.ts';
 
 const STOCK = fileURLToPath(new URL('./baselines/stock-yoga.ts', import.meta.url));
-const CONNECTIONS = 32;
 const QUERY = 'query($id: ID!) { crawl(id: $id) { id host state urlsCrawled findingsCount error } }';
 
 const bodyOf = (id: string): string => JSON.stringify({ query: QUERY, variables: { id } });
@@ -25,16 +24,6 @@ request = function()
   for name, value in pairs(wrk.headers) do headers[name] = value end
   return wrk.format("POST", "/graphql", headers, bodies[next])
 end`;
-
-type Measured = Load & { readonly cpuMicroseconds: number };
-type Server = { readonly address: string; readonly headers: Readonly<Record<string, string>>; readonly cpuSeconds: () => Promise<number> };
-
-async function load({ address, headers, cpuSeconds }: Server, script: string, seconds: number): Promise<Measured> {
-  const before = await cpuSeconds();
-  const measured = await wrk(address, { connections: CONNECTIONS, seconds, script, headers });
-  expectSame('answers other than 200', 0, measured.refused);
-  return { ...measured, cpuMicroseconds: (((await cpuSeconds()) - before) * 1e6) / (measured.requestsPerSecond * seconds) };
-}
 
 async function ask({ address, headers }: Server, id: string): Promise<unknown> {
   const answer = await fetch(`${address}/graphql`, {

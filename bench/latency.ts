@@ -2,22 +2,20 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
-import { COALESCE_MS } from '#bus/coalesce.ts';
 import { clockMs } from './fan-out/messages.ts';
 import type { LatencyServerReady } from './latency/messages.ts';
-import { type Latencies, latenciesOf, quantile } from './lib/latencies.ts';
+import { type Latencies, type LatencyContender, latenciesOf, tellLatencies } from './lib/latencies.ts';
 import type { CrawlReport, Moment } from './lib/made-up-crawl.ts';
-import { type Bench, milliseconds, ratio } from './lib/report.ts';
+import type { Bench } from './lib/report.ts';
 import { interleave } from './lib/stats.ts';
 
 const SERVER = fileURLToPath(new URL('./latency/server.ts', import.meta.url));
 const QUERY = 'subscription($id: ID!) { crawlUpdated(id: $id) { id host state urlsCrawled findingsCount error version } }';
 
-type Contender = 'bare' | 'crawlgate';
-const LABELS: Readonly<Record<Contender, string>> = { bare: 'bare ws', crawlgate: 'crawlgate' };
+const LABELS: Readonly<Record<LatencyContender, string>> = { bare: 'bare ws', crawlgate: 'crawlgate' };
 
 /** The one watcher. Resolves when it has been told the stored state; `received` is filled until the final version has come. */
-async function watch(who: Contender, { port, key, crawlId }: LatencyServerReady): Promise<Moment[]> {
+async function watch(who: LatencyContender, { port, key, crawlId }: LatencyServerReady): Promise<Moment[]> {
   const received: Moment[] = [];
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, who === 'bare' ? [] : 'graphql-transport-ws', {
     perMessageDeflate: false,
@@ -39,7 +37,7 @@ async function watch(who: Contender, { port, key, crawlId }: LatencyServerReady)
   return received;
 }
 
-async function measure(who: Contender, ms: number): Promise<Latencies> {
+async function measure(who: LatencyContender, ms: number): Promise<Latencies> {
   const server = fork(SERVER, [who, String(ms)]);
   try {
     const [ready] = (await once(server, 'message')) as [LatencyServerReady];
@@ -61,36 +59,16 @@ async function measure(who: Contender, ms: number): Promise<Latencies> {
 export const latency: Bench = async ({ smoke, rounds }) => {
   const ms = smoke ? 2_000 : 20_000;
   const allRounds = smoke ? 1 : rounds;
-  const names = Object.keys(LABELS) as Contender[];
-  const contenders = Object.fromEntries(names.map((who) => [who, () => measure(who, ms)])) as Record<Contender, () => Promise<Latencies>>;
-  const results = await interleave<Contender, Latencies>(allRounds, contenders);
-  const all = (who: Contender, field: keyof Latencies): number[] => results[who].flatMap((measured) => measured[field]);
-  const beyond = (who: Contender, part: number): number => quantile(all(who, 'beyond'), part);
+  const names = Object.keys(LABELS) as LatencyContender[];
+  const contenders = Object.fromEntries(names.map((who) => [who, () => measure(who, ms)])) as Record<
+    LatencyContender,
+    () => Promise<Latencies>
+  >;
+  const results = await interleave<LatencyContender, Latencies>(allRounds, contenders);
   return {
     name: 'latency',
     title: `From a stored batch of pages to its update at one WebSocket watcher, a batch each 10 to 70 ms with rests, ${ms / 1_000} s a round, ${allRounds} interleaved rounds, all updates together.`,
-    head: ['', 'updates', 'p50 beyond the window', 'p99 beyond the window', 'batches', 'p99 of a batch, window included'],
-    rows: names.map((who) => [
-      LABELS[who],
-      String(all(who, 'beyond').length),
-      milliseconds(beyond(who, 0.5)),
-      milliseconds(beyond(who, 0.99)),
-      String(all(who, 'fromStored').length),
-      milliseconds(quantile(all(who, 'fromStored'), 0.99)),
-    ]),
-    targets: [
-      { what: 'p99 beyond the 200 ms window', measured: milliseconds(beyond('crawlgate', 0.99)), target: '≤ 20 ms' },
-      {
-        what: 'p99 of a batch, less the window',
-        measured: milliseconds(quantile(all('crawlgate', 'fromStored'), 0.99) - COALESCE_MS),
-        target: '≤ 20 ms',
-      },
-      {
-        what: 'p99 beyond the window, against the bare server',
-        measured: ratio(beyond('crawlgate', 0.99) / beyond('bare', 0.99)),
-        target: 'told',
-      },
-    ],
+    ...tellLatencies(results, { labels: LABELS, targetMs: 20, baseline: 'the bare server' }),
     notes: [
       'Batches are stored by `commitPages` of the real store in a thread of its own, and told through the real bus and its 200 ms window; both servers hear of the same. The bare one sends the snapshot as it is, with neither protocol nor GraphQL.',
       'Beyond the window: from when an update could be sent, which is when its batch was stored or when the window after the update before was over, to its arrival.',

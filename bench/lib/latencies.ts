@@ -1,6 +1,6 @@
 import { COALESCE_MS } from '#bus/coalesce.ts';
 import type { CrawlReport, Moment } from './made-up-crawl.ts';
-import { expectSame } from './report.ts';
+import { expectSame, milliseconds, type Report, ratio } from './report.ts';
 
 export type Latencies = {
   /** Of each update: from when it could be sent, which is when it was stored or when the window was over, to its arrival. */
@@ -25,5 +25,49 @@ export function latenciesOf({ stored, published, finalVersion }: CrawlReport, re
   return { beyond, fromStored };
 }
 
-export const quantile = (values: readonly number[], part: number): number =>
+const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+
+export type LatencyContender = 'bare' | 'crawlgate';
+
+type Told = {
+  readonly labels: Readonly<Record<LatencyContender, string>>;
+  /** The most that crawlgate may take beyond the window, in milliseconds. */
+  readonly targetMs: number;
+  /** The bare baseline, in a sentence. */
+  readonly baseline: string;
+};
+
+/** The table and the numbers of a bench of latency, over all updates of all rounds. */
+export function tellLatencies(
+  results: Readonly<Record<LatencyContender, readonly Latencies[]>>,
+  { labels, targetMs, baseline }: Told,
+): Pick<Report, 'head' | 'rows' | 'targets'> {
+  const all = (who: LatencyContender, field: keyof Latencies): number[] => results[who].flatMap((measured) => measured[field]);
+  const beyond = (who: LatencyContender, part: number): number => quantile(all(who, 'beyond'), part);
+  const target = `≤ ${targetMs} ms`;
+  return {
+    head: ['', 'updates', 'p50 beyond the window', 'p99 beyond the window', 'batches', 'p99 of a batch, window included'],
+    rows: (['bare', 'crawlgate'] as const).map((who) => [
+      labels[who],
+      String(all(who, 'beyond').length),
+      milliseconds(beyond(who, 0.5)),
+      milliseconds(beyond(who, 0.99)),
+      String(all(who, 'fromStored').length),
+      milliseconds(quantile(all(who, 'fromStored'), 0.99)),
+    ]),
+    targets: [
+      { what: 'p99 beyond the 200 ms window', measured: milliseconds(beyond('crawlgate', 0.99)), target },
+      {
+        what: 'p99 of a batch, less the window',
+        measured: milliseconds(quantile(all('crawlgate', 'fromStored'), 0.99) - COALESCE_MS),
+        target,
+      },
+      {
+        what: `p99 beyond the window, against ${baseline}`,
+        measured: ratio(beyond('crawlgate', 0.99) / beyond('bare', 0.99)),
+        target: 'told',
+      },
+    ],
+  };
+}

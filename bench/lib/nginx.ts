@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './temp.ts';
+import { freePort } from '../../scripts/cluster/free-port.ts';
 
 /** Debian's python3-doc: 500-odd pages, each with hundreds of links to the others. */
 export const PYTHON_DOC = '/usr/share/doc/python3-doc/html';

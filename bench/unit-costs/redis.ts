@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { freePort } from '../../scripts/cluster/free-port.ts';
 import { run } from '../lib/process.ts';
-import { freePort } from '../lib/temp.ts';
 import type { MeasureCosts } from './cost.ts';
 
 /** About the size of a snapshot. */

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.ts';
 import { type Member, startMember } from './member.ts';
 import { type Ended, type Environment, type Spawned, spawnProcess } from './spawn.ts';
 
@@ -138,14 +137,4 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   } finally {
     signal?.removeEventListener('abort', kill);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

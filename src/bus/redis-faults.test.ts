@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Snapshot } from '#domain/snapshot.ts';
+import { heapUsed } from '#service/fixtures/heap.ts';
 import { createLog } from '#telemetry.ts';
 import { createRedisServer, type RedisServer, withRedisServer } from '../redis/fixtures/redis-server.ts';
 import type { Topic } from './bus.ts';
@@ -20,13 +19,6 @@ const WAIT = { timeout: 15_000, interval: 20 };
 
 const crawlOf = ({ id }: Snapshot): Topic => ({ kind: 'crawl', id });
 const channelOf = ({ id }: Snapshot): string => `crawlgate:crawl:${id}`;
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-const heapUsed = (): number => {
-  collectGarbage();
-  return process.memoryUsage().heapUsed + process.memoryUsage().external;
-};
 
 withRedisServer(() => {
   let server: RedisServer;

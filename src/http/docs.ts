@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { notFound } from '#domain/errors.ts';
-import type { Reply } from './reply.ts';
+import { fileReply, type Reply } from './reply.ts';
 
 /** Everything from here, and nothing from elsewhere; Swagger UI writes style attributes and draws its icons from data URLs. */
 const CONTENT_SECURITY_POLICY = [
@@ -61,14 +61,9 @@ export const answerDocsPage = (): Reply => ({
 
 /** A file of the page. Throws `not_found` for any other name. */
 export async function answerDocsFile(name: string): Promise<Reply> {
-  const file = (type: string, body: Reply['body']): Reply => ({
-    status: 200,
-    headers: { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' },
-    body,
-  });
-  if (name === 'start.js') return file(JAVASCRIPT, START);
+  if (name === 'start.js') return fileReply(JAVASCRIPT, START);
   const type = Object.hasOwn(PACKAGE_FILES, name) ? PACKAGE_FILES[name] : undefined;
   if (type === undefined) throw notFound();
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  return file(type, await readFile(join(folder, name)));
+  return fileReply(type, await readFile(join(folder, name)));
 }

@@ -7,6 +7,13 @@ export type Reply = {
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 };
 
+/** A file of one of the pages: it changes with a version alone. */
+export const fileReply = (type: string, body: Reply['body']): Reply => ({
+  status: 200,
+  headers: { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' },
+  body,
+});
+
 /**
  * The one place where answers are made. All headers go into one plain object: set on the node response one by one, they cost a
  * tenth of the polling path.

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { notFound } from '#domain/errors.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Reply } from '../reply.ts';
+import { fileReply, type Reply } from '../reply.ts';
 
 /** Everything from here, and nothing from elsewhere; the editor writes style attributes and brings its fonts and icons as data. */
 const CONTENT_SECURITY_POLICY = [
@@ -101,13 +101,8 @@ export function answerGraphiqlPage({ response, headers }: Exchange): void {
 
 /** A file of the page. Throws `not_found` for any other name. */
 export async function answerGraphiqlFile(name: string): Promise<Reply> {
-  const file = (type: string, body: string): Reply => ({
-    status: 200,
-    headers: { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' },
-    body,
-  });
-  if (Object.hasOwn(OWN_FILES, name)) return file(JAVASCRIPT, OWN_FILES[name] ?? '');
+  if (Object.hasOwn(OWN_FILES, name)) return fileReply(JAVASCRIPT, OWN_FILES[name] ?? '');
   const entry = Object.hasOwn(PACKAGE_FILES, name) ? PACKAGE_FILES[name] : undefined;
   if (entry === undefined) throw notFound();
-  return file(entry.type, entry.textOf(await load()));
+  return fileReply(entry.type, entry.textOf(await load()));
 }

@@ -46,6 +46,17 @@ const updateOf = (snapshot: Snapshot, changes: Partial<Snapshot> = {}): Snapshot
 /** Large enough that a few fill what the system buffers of a connection. */
 const LARGE = 'x'.repeat(1024 * 1024);
 
+/** More than the system buffers of a connection that is not read. Answers the last one. */
+async function publishLarge(stored: Snapshot, { bus, timers }: Pick<World, 'bus' | 'timers'>): Promise<Snapshot> {
+  let snapshot = stored;
+  for (let n = 0; n < 40; n++) {
+    snapshot = updateOf(snapshot, { error: LARGE });
+    await bus.publish(snapshot);
+    await timers.advance(200);
+  }
+  return snapshot;
+}
+
 describe('GET /v1/crawls/{id}/updates', () => {
   it(
     'sends the stored crawl at once, then each update with its version as id, and ends with the final one',
@@ -256,12 +267,7 @@ describe('a reader that is slow', () => {
       const id = await start();
       const stream = await watch(id);
       stream.response.pause();
-      let snapshot = await stored(id);
-      for (let n = 0; n < 40; n++) {
-        snapshot = updateOf(snapshot, { error: LARGE });
-        await bus.publish(snapshot);
-        await timers.advance(200);
-      }
+      let snapshot = await publishLarge(await stored(id), { bus, timers });
       published.length = 0;
       const before = heapUsed();
       for (let n = 0; n < 100_000; n++) {
@@ -299,12 +305,7 @@ describe('a stream is ended', () => {
       const id = await start();
       const stream = await watch(id);
       stream.response.pause();
-      let snapshot = await stored(id);
-      for (let n = 0; n < 40; n++) {
-        snapshot = updateOf(snapshot, { error: LARGE });
-        await bus.publish(snapshot);
-        await timers.advance(200);
-      }
+      await publishLarge(await stored(id), { bus, timers });
       await server.stop({ deadlineMs: 60_000 });
     }),
   );

@@ -1,6 +1,6 @@
 import type { Scope } from '#domain/account.ts';
-import type { Counters, Month } from '#domain/batch.ts';
-import type { CrawlPhase, CrawlState, Ending, EndReason } from '#domain/crawl.ts';
+import type { Month } from '#domain/batch.ts';
+import type { Ending } from '#domain/crawl.ts';
 import type { EventType } from '#domain/event.ts';
 import type { Finding } from '#domain/finding.ts';
 import type { CrawlId, KeyId, LeaseToken, OrganizationId, SiteId } from '#domain/ids.ts';
@@ -70,27 +70,12 @@ export type Pending = {
 /** An event whose time is that of the change it tells, which the crawl keeps. */
 export type OutboxEntry = { readonly key: string; readonly type: EventType; readonly snapshot: Snapshot };
 
-export type CrawlDocument = {
+/** A snapshot, with the server's dates, and what is not shown. */
+export type CrawlDocument = Omit<Snapshot, 'id' | 'startedAt' | 'finishedAt'> & {
   readonly _id: CrawlId;
-  readonly organizationId: OrganizationId;
-  readonly siteId: SiteId;
-  readonly url: string;
-  readonly host: string;
-  readonly authority: string;
-  readonly state: CrawlState;
-  readonly phase: CrawlPhase;
-  readonly endReason: EndReason | null;
-  readonly error: string | null;
-  readonly maxUrls: number;
-  readonly maxDepth: number;
-  readonly counters: Counters;
-  readonly frontierTruncated: boolean;
-  readonly findingsCount: number | null;
-  readonly cancelRequested: boolean;
   readonly startedAt: Date;
   readonly analyzingAt: Date | null;
   readonly finishedAt: Date | null;
-  readonly version: number;
   readonly changedAt: Date;
   /** It is held while `token` is not null, and has expired `ms` after the beat. */
   readonly lease: { readonly token: LeaseToken | null; readonly beatAt: Date | null; readonly ms: number };
