@@ -2,10 +2,11 @@ import type { ExecutionResult } from 'graphql';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Service } from '#service/service.ts';
+import { bytesOf } from './frame.ts';
 import { type SharedSource, shareCrawl, shareOrganization } from './fresh-watch.ts';
 
-/** One answer of a shared execution: the end of a message, behind the operation's id. */
-export type Frame = { readonly crawlId: CrawlId | null; readonly version: number; readonly text: string };
+/** One answer of a shared execution: the end of a message, behind the operation's id, as `bytesOf` makes it. */
+export type Frame = { readonly crawlId: CrawlId | null; readonly version: number; readonly bytes: string };
 
 /** Whoever gets the frames of a channel. */
 export type Listener = {
@@ -73,7 +74,7 @@ export function createChannel({ service, execute, present, onEmpty }: Deps): Cha
         const frame = {
           crawlId: about?.id ?? null,
           version: about?.version ?? 0,
-          text: `${JSON.stringify(present(result))}}`,
+          bytes: bytesOf(`${JSON.stringify(present(result))}}`),
         };
         if (source?.crawlId != null) latest = frame;
         for (const listener of listeners) listener.onFrame(frame);

@@ -21,6 +21,7 @@ import { bearerOf } from '../../admit.ts';
 import type { HttpObserver } from '../../observe.ts';
 import { createTakeSlot } from '../../stream-slots.ts';
 import type { GraphqlLimits } from '../limits.ts';
+import { bytesOf } from './frame.ts';
 import type { Operations, PreparedOperation } from './operations.ts';
 import { createPeer, type Peer } from './peer.ts';
 
@@ -139,7 +140,7 @@ export function createSockets({ service, operations, limits, timers, log, observ
     const closed = server.opened(
       {
         protocol: socket.protocol,
-        send: (text) => new Promise((resolve) => void (peer.send(text, resolve) && resolve())),
+        send: (text) => new Promise((resolve) => void (peer.send(bytesOf(text), resolve) && resolve())),
         close: (code = NORMAL, reason = '') => peer.close(code, reason),
         onMessage: (receive) => socket.on('message', (data, isBinary) => onMessage(session, receive, data as Buffer, isBinary)),
       },

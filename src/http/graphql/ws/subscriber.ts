@@ -2,6 +2,7 @@ import type { CrawlId } from '#domain/ids.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { HttpObserver } from '../../observe.ts';
 import type { Channel, Frame } from './channel.ts';
+import { bytesOf } from './frame.ts';
 import type { Peer } from './peer.ts';
 
 /** What graphql-ws holds of an operation: it never sees the values, which go to the socket by themselves. */
@@ -32,7 +33,7 @@ const DONE: IteratorReturnResult<undefined> = { value: undefined, done: true };
  */
 export function createSubscriber({ peer, id, channel, confirm, readCrawl, isFirst, observer }: Deps): Operation {
   const { updates: counts } = observer;
-  const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+  const head = bytesOf(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
   /** Versions below this are older than what the client may have seen. */
   let least = isFirst ? 0 : Number.POSITIVE_INFINITY;
   let sent = 0;
@@ -58,10 +59,10 @@ export function createSubscriber({ peer, id, channel, confirm, readCrawl, isFirs
     if (waiting.size > MOST_WAITING) peer.socket.terminate();
   }
 
-  function send({ version, text }: Frame): void {
+  function send({ version, bytes }: Frame): void {
     sent = version;
     counts.subscription++;
-    isBusy = !peer.send(head + text, flushed);
+    isBusy = !peer.send(head + bytes, flushed);
   }
 
   function flushed(): void {
