@@ -2,11 +2,12 @@ import { type Context, Hono } from 'hono';
 import { notFound, Refusal } from '#domain/errors.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
-import { answerDocsFile, answerDocsPage, DOCS_PATH } from './docs.ts';
-import type { ExchangeEnv } from './exchange.ts';
+import { answerDocsFile, answerDocsPage, DOCS_PATH, OPENAPI_PATH } from './docs.ts';
+import type { Exchange, ExchangeEnv } from './exchange.ts';
 import { answerGraphiqlFile } from './graphql/graphiql.ts';
 import { GRAPHQL_PATH } from './graphql/path.ts';
 import { answerAlive, createAnswerReady, HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
+import { answerHome, HOME_PATH } from './home.ts';
 import { createAnswerMetrics, METRICS_PATH, type Scrape } from './metrics.ts';
 import type { HttpObserver } from './observe.ts';
 import { isErrorCode, problemPage } from './problem-texts.ts';
@@ -30,7 +31,7 @@ type Deps = {
 };
 
 /** An address that needs no key; `name` is the last part of its path. */
-type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
+type OpenRoute = { readonly path: string; readonly answer: (name: string, exchange: Exchange) => Reply | Promise<Reply> };
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
 export function createApp(deps: Deps): Hono<ExchangeEnv> {
@@ -40,7 +41,8 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
     { path: READY_PATH, answer: createAnswerReady(isReady) },
   ];
   const front: readonly OpenRoute[] = [
-    { path: '/openapi.json', answer: createAnswerOpenApi(publicUrl) },
+    { path: HOME_PATH, answer: (_, exchange) => answerHome(exchange) },
+    { path: OPENAPI_PATH, answer: createAnswerOpenApi(publicUrl) },
     { path: DOCS_PATH, answer: answerDocsPage },
     { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
     { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
@@ -53,7 +55,7 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
   for (const { path, answer } of open) {
     app.get(path.replace('{name}', ':name'), async (c: Context<ExchangeEnv>) => {
       c.env.route = path;
-      return respond(await answer(c.req.param('name') ?? ''), c.env);
+      return respond(await answer(c.req.param('name') ?? '', c.env), c.env);
     });
   }
   if (scrape !== null) {

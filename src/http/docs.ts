@@ -52,6 +52,7 @@ const PACKAGE_FILES: Readonly<Record<string, string>> = {
 };
 
 export const DOCS_PATH = '/docs';
+export const OPENAPI_PATH = '/openapi.json';
 
 export const answerDocsPage = (): Reply => ({
   status: 200,
