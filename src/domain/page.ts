@@ -21,7 +21,7 @@ export type PageFacts = {
   readonly imagesWithoutAlt: number;
   /** Characters of text outside script and style. */
   readonly textLength: number;
-  /** Meta robots (or crawlgate) noindex and nofollow. */
+  /** What meta elements (robots, crawlgate) and the header `X-Robots-Tag` ask. */
   readonly noindex: boolean;
   readonly nofollow: boolean;
 };
