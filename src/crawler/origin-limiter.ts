@@ -48,6 +48,8 @@ type LaneState = {
 };
 type Origin = { readonly lanes: Set<LaneState>; share: number; pausedUntil: EpochMs; halvedAt: EpochMs };
 
+const newOrigin = (): Origin => ({ lanes: new Set(), share: 1, pausedUntil: 0, halvedAt: Number.NEGATIVE_INFINITY });
+
 export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): OriginLimiters {
   /** Those with a crawl at them. */
   const origins = new Map<string, Origin>();
@@ -101,8 +103,7 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
 
   return {
     lane(name, options) {
-      const origin = origins.get(name) ??
-        resting.get(name) ?? { lanes: new Set(), share: 1, pausedUntil: 0, halvedAt: Number.NEGATIVE_INFINITY };
+      const origin = origins.get(name) ?? resting.get(name) ?? newOrigin();
       resting.delete(name);
       origins.set(name, origin);
       const lane: LaneState = { options, queue: [], active: 0, nextAt: 0, timer: undefined };
