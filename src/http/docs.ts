@@ -60,6 +60,9 @@ export const answerDocsPage = (): Reply => ({
   body: PAGE,
 });
 
+/** The files of the page are named relative to its address, which has no slash at its end. */
+export const answerDocsFolder = (): Reply => ({ status: 302, headers: { 'Cache-Control': 'no-cache', Location: '../docs' }, body: null });
+
 /** A file of the page. Throws `not_found` for any other name. */
 export async function answerDocsFile(name: string): Promise<Reply> {
   if (name === 'start.js') return fileReply(JAVASCRIPT, START);
