@@ -7,6 +7,11 @@ import { CloseCode, createClient } from 'graphql-ws';
 import { type CloseEvent, WebSocket } from 'ws';
 
 const { CRAWLGATE_URL = 'http://127.0.0.1:4000', CRAWLGATE_API_KEY } = process.env;
+const [, , startUrl] = process.argv;
+if (CRAWLGATE_API_KEY === undefined || startUrl === undefined) {
+  console.error('Usage: CRAWLGATE_API_KEY=<key> node examples/apollo-client.ts START_URL');
+  process.exit(2);
+}
 const authorization = `Bearer ${CRAWLGATE_API_KEY}`;
 
 const http = new HttpLink({ uri: `${CRAWLGATE_URL}/graphql`, headers: { authorization } });
@@ -66,7 +71,7 @@ const CRAWLS: TypedDocumentNode<{ crawls: { edges: { node: Crawl }[] } }, { firs
 const told = ({ state, urlsCrawled, findingsCount }: Crawl) => `${state} ${urlsCrawled} crawled, ${findingsCount ?? 'no'} findings`;
 
 try {
-  const started = await client.mutate({ mutation: START_CRAWL, variables: { input: { url: process.argv[2] ?? '' } } });
+  const started = await client.mutate({ mutation: START_CRAWL, variables: { input: { url: startUrl } } });
   if (started.data === undefined) throw new Error('The mutation gave no data.');
   const { crawl } = started.data.startCrawl;
   console.log(`mutation      ${told(crawl)}`);

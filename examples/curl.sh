@@ -2,6 +2,7 @@
 # GraphQL with nothing but curl: a mutation, a subscription by server-sent events, a query. Needs CRAWLGATE_API_KEY; CRAWLGATE_URL is
 # where the service is. Usage: examples/curl.sh START_URL
 set -euo pipefail
+: "${CRAWLGATE_API_KEY:?is not set}" "${1:?is missing: the URL to start from}"
 
 # Each operation is one POST; `-N` shows what has come without waiting for more.
 graphql() {

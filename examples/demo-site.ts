@@ -27,6 +27,10 @@ const server = createServer(async (request, response) => {
   response.writeHead(body === undefined ? 404 : 200, { 'content-type': type });
   response.end(body ?? page('Nothing here'));
 });
+server.on('error', ({ message }) => {
+  console.error(`${message}. Another port: npm run demo-site -- PORT`);
+  process.exitCode = 1;
+});
 server.listen(Number(process.argv[2] ?? 8000), '127.0.0.1', () => {
   const address = server.address();
   console.log(`The demo site is at http://127.0.0.1:${typeof address === 'object' ? address?.port : address}/`);

@@ -6,6 +6,11 @@ import { CloseCode, createClient } from 'graphql-ws';
 import { type CloseEvent, WebSocket } from 'ws';
 
 const { CRAWLGATE_URL = 'http://127.0.0.1:4000', CRAWLGATE_API_KEY } = process.env;
+const [, , startUrl] = process.argv;
+if (CRAWLGATE_API_KEY === undefined || startUrl === undefined) {
+  console.error('Usage: CRAWLGATE_API_KEY=<key> node examples/watch-crawl.ts START_URL');
+  process.exit(2);
+}
 
 const isClose = (problem: unknown): problem is CloseEvent => typeof problem === 'object' && problem !== null && 'code' in problem;
 
@@ -37,7 +42,7 @@ async function* valuesOf<Data>(query: string, variables: Record<string, unknown>
   }
 }
 
-async function* startAndWatch(url: string | undefined): AsyncGenerator<Crawl> {
+async function* startAndWatch(url: string): AsyncGenerator<Crawl> {
   // A connection that breaks before the answer is here makes the client ask again: with the key there is one crawl all the same.
   const input = { url, idempotencyKey: randomUUID() };
   for await (const { startCrawl } of valuesOf<{ startCrawl: { crawl: Crawl } }>(START, { input })) {
@@ -59,7 +64,7 @@ function reasonOf(problem: unknown): string {
 }
 
 try {
-  for await (const { state, phase, urlsCrawled, error } of startAndWatch(process.argv[2])) {
+  for await (const { state, phase, urlsCrawled, error } of startAndWatch(startUrl)) {
     console.log(`${state} ${phase} ${urlsCrawled} crawled${error === null ? '' : `: ${error}`}`);
   }
 } catch (problem) {

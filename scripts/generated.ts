@@ -1,3 +1,4 @@
+import { rulesMarkdown } from '../src/analysis/docs.ts';
 import { configDocs } from '../src/cli/config-docs.ts';
 import { printOpenApi } from '../src/cli/openapi.ts';
 import { schemaText } from '../src/http/graphql/schema/schema.ts';
@@ -9,6 +10,7 @@ export const GENERATED: Readonly<Record<string, () => string>> = {
   'docs/config.md': configDocs,
   'docs/errors.md': errorsMarkdown,
   'docs/metrics.md': metricsMarkdown,
+  'docs/rules.md': rulesMarkdown,
   'openapi.json': () => printOpenApi('http://127.0.0.1:4000'),
   'schema.graphql': schemaText,
 };

@@ -76,6 +76,18 @@ for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLE
       expect(stdout + stderr).toContain(refused);
     });
 
+    it('says what it needs when it is started without', async () => {
+      for (const [words, environment] of [
+        [[], { CRAWLGATE_API_KEY: KEY }],
+        [['http://127.0.0.1/'], {}],
+      ] as const) {
+        await using example = startExample([...command, ...words], environment);
+        const { code, stderr } = await example.ended;
+        expect(code).toBeGreaterThan(0);
+        expect(stderr).toContain(words.length === 0 && name.endsWith('.sh') ? 'the URL to start from' : 'CRAWLGATE_API_KEY');
+      }
+    });
+
     if (name === TYPED_CLIENT) {
       it('is checked against the schema, and each mistake in it is an error of types', async () => {
         await using check = startExample(inTypedClient('check'));

@@ -186,7 +186,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
         for (const path of ['/', '/v1/ping', '/v1/crawls', '/graphql', '/docs', '/openapi.json', '/problems/not_found']) {
           const response = await fetch(at + path, { headers: { Authorization: `Bearer ${KEY}` } });
           expect([path, response.status, response.headers.get('content-type')]).toEqual([path, 404, 'application/problem+json']);
-          expect(await response.json()).toMatchObject({ code: 'not_found' });
+          expect(await response.json()).toMatchObject({ code: 'not_found', detail: expect.stringContaining('/readyz') });
         }
         expect((await fetch(`${at}/graphql`, { method: 'POST', body: '{}' })).status).toBe(404);
         await expect(openSocket(Number(new URL(at).port))).rejects.toThrow('404');

@@ -18,6 +18,10 @@ const server = createServer(async (request, response) => {
   const type = file.pathname.endsWith('.html') ? 'text/html' : 'text/javascript';
   response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(await readFile(file));
 });
+server.on('error', ({ message }) => {
+  console.error(`${message}. Another port: node examples/browser/serve.ts PORT`);
+  process.exitCode = 1;
+});
 server.listen(Number(process.argv[2] ?? 8001), '127.0.0.1', () => {
   const address = server.address();
   const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : address}`;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { urlsQueued } from '#domain/snapshot.ts';
 import { type CrawlWorld, openCrawlWorld } from '../../test/fixtures/crawl-world.ts';
-import { answer, page, type Routes, redirect, type Site, startSite } from '../../test/fixtures/site.ts';
+import { answer, page, type Route, type Routes, redirect, type Site, startSite } from '../../test/fixtures/site.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
 afterEach(async () => {
@@ -95,11 +95,39 @@ describe('the pages of a crawl', () => {
     expect(closed.page('/never')).toMatchObject({
       status: 'blocked',
       depth: 1,
-      reason: 'Every link to it asks crawlers not to follow (nofollow).',
+      reason: 'Every link to it is nofollow, by its rel or by the meta robots or X-Robots-Tag of its page.',
     });
     expect(closed.page('/hidden')).toMatchObject({ status: 'blocked', depth: 2 });
     expect(closed.page('/').otherLinks).toContain(`${site.origin}/never`);
     expect(closed.snapshot.counters).toEqual({ discovered: 5, fetched: 2, redirected: 0, failed: 0, blocked: 3 });
+  });
+
+  it('are not followed from where X-Robots-Tag says so, in one of several headers, and are hidden from search by it', async () => {
+    const tagged =
+      (tags: string[], status: number, body: string, headers = {}): Route =>
+      (_, response) =>
+        void response.writeHead(status, { 'content-type': 'text/html', 'x-robots-tag': tags, ...headers }).end(body);
+    const { site, world } = await open({
+      '/': page('Home', ['/closed', '/other', '/hidden', '/missing', '/moved', '/long']),
+      '/closed': tagged(['max-snippet: 20, noindex', 'crawlgate: nofollow'], 200, page('Closed', ['/never', '/hidden'])),
+      '/other': tagged(['otherbot: none', 'unavailable_after: Friday, 25-Jun-10 15:00:00 GMT'], 200, page('Other', ['/found'])),
+      '/hidden': tagged(['noindex'], 200, page('Hidden', ['/found'])),
+      '/missing': tagged(['none'], 404, page('Missing')),
+      '/moved': tagged(['nofollow'], 302, '', { location: '/target' }),
+      '/long': tagged([`${' ,:'.repeat(20_000)}, nofollow`], 200, page('Long', ['/never'])),
+      '/found': page('Found'),
+      '/target': page('Target'),
+    });
+    const { page: of, snapshot, ending } = await world.crawl(`${site.origin}/`);
+    expect(ending.endReason).toBe('completed');
+    expect(of('/closed').facts).toMatchObject({ title: 'Closed', noindex: true, nofollow: true });
+    expect(of('/never')).toMatchObject({ status: 'blocked', foundOn: of('/closed').seq, reason: expect.stringContaining('X-Robots-Tag') });
+    expect(of('/other').facts).toMatchObject({ noindex: false, nofollow: false });
+    expect(of('/long').facts).toMatchObject({ noindex: false, nofollow: true });
+    expect(of('/hidden').facts).toMatchObject({ noindex: true, nofollow: false });
+    expect(of('/missing').facts).toMatchObject({ noindex: true, nofollow: true });
+    expect([of('/found').status, of('/target').status]).toEqual(['fetched', 'fetched']);
+    expect(snapshot.counters.blocked).toBe(1);
   });
 
   it('that robots.txt forbids are blocked, with the line that decided', async () => {

@@ -13,6 +13,8 @@ export type Response = {
   readonly location: string | null;
   /** What `Retry-After` asks for, in milliseconds; null without one. */
   readonly retryAfterMs: number | null;
+  /** The values of `X-Robots-Tag`, one for each time that it was sent. */
+  readonly robotsTags: readonly string[];
   /** Null when nobody wanted it. */
   readonly body: Buffer | null;
   /** Bytes of the body after decompression, as far as it was read. */
@@ -50,6 +52,11 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 const headerOf = (headers: Headers, name: string): string | null => {
   const value = headers[name];
   return value === undefined ? null : typeof value === 'string' ? value : (value[0] ?? null);
+};
+
+const everyHeaderOf = (headers: Headers, name: string): readonly string[] => {
+  const value = headers[name] ?? [];
+  return typeof value === 'string' ? [value] : value;
 };
 
 /** A Location as its sender means it: what is no ASCII is UTF-8 by every browser's reading, and the parser gives one character a byte. */
@@ -95,7 +102,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
 
     return new Promise((resolve, reject) => {
       let controller: Dispatcher.DispatchController | undefined;
-      let head: Pick<Response, 'status' | 'contentType' | 'location' | 'retryAfterMs'> | undefined;
+      let head: Pick<Response, 'status' | 'contentType' | 'location' | 'retryAfterMs' | 'robotsTags'> | undefined;
       let settled = false;
       let keep = 0;
       let bytes = 0;
@@ -162,7 +169,8 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
             clearTimeout(headersTimer);
             const contentType = headerOf(fields, 'content-type');
             const retryAfterMs = parseRetryAfter(headerOf(fields, 'retry-after'), now());
-            head = { status, contentType, location: locationOf(fields), retryAfterMs };
+            const robotsTags = everyHeaderOf(fields, 'x-robots-tag');
+            head = { status, contentType, location: locationOf(fields), retryAfterMs, robotsTags };
             keep = wanted.bytes(status, contentType);
             if (keep === 0) {
               if (Number(headerOf(fields, 'content-length') ?? 0) > limits.unwantedBytes) cut();

@@ -98,6 +98,34 @@ describe('an origin', () => {
     expect(await parallel()).toBe(16);
   });
 
+  // Origins that were left while they got less were never forgotten, and a worker met new ones for as long as it ran.
+  it('is remembered when it was slowed down and left, unless 10,000 others have been left so since', async () => {
+    const all = limiters(16);
+    const slowDown = async (origin: string): Promise<void> => {
+      const lane = all.lane(origin, options());
+      await lane.acquire(never);
+      lane.done({ kind: 'error' });
+      lane.leave();
+    };
+    const atOnce = async (origin: string): Promise<number> => {
+      const lane = all.lane(origin, options());
+      const stop = new AbortController();
+      let count = 0;
+      const asked = Array.from({ length: 16 }, () => lane.acquire(stop.signal).then(() => count++));
+      await vi.advanceTimersByTimeAsync(0);
+      stop.abort(new Error('counted'));
+      await Promise.allSettled(asked);
+      lane.leave();
+      return count;
+    };
+    await slowDown('http://first');
+    await slowDown('http://second');
+    expect(await atOnce('http://first')).toBe(8); // by which it is the one left last
+    for (let other = 0; other < 9_999; other++) await slowDown(`http://other-${other}`);
+    expect(await atOnce('http://second')).toBe(16);
+    expect(await atOnce('http://first')).toBe(8);
+  });
+
   it('gets a request each Crawl-delay, also without a rate', async () => {
     const times = turns(limiters().lane('http://a', options({ crawlDelayMs: () => 5_000 })), 3);
     await vi.advanceTimersByTimeAsync(11_000);

@@ -24,7 +24,7 @@ export type LaneOptions = {
 /**
  * One limiter an origin, shared by all crawls of this process: `concurrency` requests at a time and `rate` a second, divided by the
  * crawls that are at it. A 429 or 503 pauses the origin, an error halves what it gets, at most once a second, and each good answer
- * gives a little back.
+ * gives a little back. What an origin was slowed down to outlives the crawls at it, for the last 10,000 origins that were left so.
  */
 export type OriginLimiters = { readonly lane: (origin: string, options: LaneOptions) => Lane };
 
@@ -35,6 +35,8 @@ const REGAIN = 1 / 32;
 const HALVE_EVERY_MS = 1_000;
 /** The pause after a 429 or 503 that names none. */
 const DEFAULT_PAUSE_MS = 2_000;
+/** Origins without a crawl that are remembered, a few hundred bytes each. */
+const MAX_RESTING = 10_000;
 
 type Waiter = PromiseWithResolvers<void> & { readonly signal: AbortSignal; readonly onAbort: () => void };
 type LaneState = {
@@ -46,8 +48,13 @@ type LaneState = {
 };
 type Origin = { readonly lanes: Set<LaneState>; share: number; pausedUntil: EpochMs; halvedAt: EpochMs };
 
+const newOrigin = (): Origin => ({ lanes: new Set(), share: 1, pausedUntil: 0, halvedAt: Number.NEGATIVE_INFINITY });
+
 export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): OriginLimiters {
+  /** Those with a crawl at them. */
   const origins = new Map<string, Origin>();
+  /** Those without one that are not at ease, by when they were left. */
+  const resting = new Map<string, Origin>();
 
   function pump(origin: Origin, lane: LaneState): void {
     clearTimeout(lane.timer);
@@ -85,9 +92,19 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
     origin.share = Math.max(SLOWEST, origin.share / 2);
   }
 
+  /** The last crawl at it has left. */
+  function rest(name: string, origin: Origin): void {
+    origins.delete(name);
+    if (origin.share === 1 && origin.pausedUntil <= now()) return;
+    resting.set(name, origin);
+    const [leftFirst] = resting.keys();
+    if (resting.size > MAX_RESTING && leftFirst !== undefined) resting.delete(leftFirst);
+  }
+
   return {
     lane(name, options) {
-      const origin = origins.get(name) ?? { lanes: new Set(), share: 1, pausedUntil: 0, halvedAt: Number.NEGATIVE_INFINITY };
+      const origin = origins.get(name) ?? resting.get(name) ?? newOrigin();
+      resting.delete(name);
       origins.set(name, origin);
       const lane: LaneState = { options, queue: [], active: 0, nextAt: 0, timer: undefined };
       origin.lanes.add(lane);
@@ -116,8 +133,7 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
         leave() {
           clearTimeout(lane.timer);
           origin.lanes.delete(lane);
-          // What the origin asked for outlives the crawl; an origin at ease is forgotten.
-          if (origin.lanes.size === 0 && origin.share === 1 && origin.pausedUntil <= now()) origins.delete(name);
+          if (origin.lanes.size === 0) rest(name, origin);
           for (const other of origin.lanes) pump(origin, other);
         },
       };

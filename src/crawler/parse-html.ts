@@ -3,6 +3,7 @@ import { getEncoding } from 'encoding-sniffer';
 import { type Handler, Parser } from 'htmlparser2';
 import type { PageFacts } from '#domain/page.ts';
 import { pageUrl } from '#domain/url.ts';
+import { type Directives, NO_DIRECTIVES, OWN_NAME, readDirectives } from './robots-directives.ts';
 
 export type ParsedPage = {
   readonly facts: PageFacts;
@@ -17,8 +18,7 @@ export type ParsedPage = {
   readonly truncated: boolean;
 };
 
-/** The product token whose own meta element is heeded beside `robots`. */
-const META_NAMES = new Set(['robots', 'crawlgate']);
+const META_NAMES = new Set(['robots', OWN_NAME]);
 /**
  * The elements whose attributes are read. The parser collects an element's attributes, a tenth of its work, only when somebody is to be
  * told of the open tag at the moment that its name has been told.
@@ -66,9 +66,10 @@ const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate
 
 /**
  * One pass over a page's HTML, in slices, between which others of the thread get their turn. Never throws, whatever the HTML is
- * like; what is nested deeper than any browser would nest it is not read.
+ * like; what is nested deeper than any browser would nest it is not read. `asked` is what the page's headers ask: it counts like what its
+ * meta elements ask.
  */
-export async function parseHtml(html: string, url: URL): Promise<ParsedPage> {
+export async function parseHtml(html: string, url: URL, asked = NO_DIRECTIVES): Promise<ParsedPage> {
   const references = new Map<string, boolean>();
   let base: URL | null = null;
   let title: string | null = null;
@@ -82,8 +83,7 @@ export async function parseHtml(html: string, url: URL): Promise<ParsedPage> {
   let h1Count = 0;
   let imagesWithoutAlt = 0;
   let textLength = 0;
-  let noindex = false;
-  let nofollow = false;
+  let { noindex, nofollow }: Directives = asked;
   let truncated = false;
   let nesting = 0;
 
@@ -101,9 +101,9 @@ export async function parseHtml(html: string, url: URL): Promise<ParsedPage> {
     const kind = name.toLowerCase();
     if (kind === 'description') description ??= collapse(content);
     else if (META_NAMES.has(kind)) {
-      const asked = tokens(content);
-      noindex ||= asked.includes('noindex') || asked.includes('none');
-      nofollow ||= asked.includes('nofollow') || asked.includes('none');
+      const directives = readDirectives(content);
+      noindex ||= directives.noindex;
+      nofollow ||= directives.nofollow;
     }
   }
 

@@ -70,8 +70,8 @@ export function noResponseReason(error: unknown, host: string, limits: CrawlLimi
   return `There was no response from ${host}${code === '' ? '' : ` (${code})`}.`;
 }
 
-/** The reason of a page that only links with rel=nofollow, or links of pages with robots nofollow, lead to. */
-export const NOFOLLOW_REASON = 'Every link to it asks crawlers not to follow (nofollow).';
+/** The reason of a page that only links with rel=nofollow, or links of pages that ask so for all of theirs, lead to. */
+export const NOFOLLOW_REASON = 'Every link to it is nofollow, by its rel or by the meta robots or X-Robots-Tag of its page.';
 
 /** Whether a stored reason is the address guard's. */
 export const isRefusal = (reason: string): boolean => /(?: is not allowed| public address)\.$/.test(reason);

@@ -2,7 +2,7 @@ import type { EpochMs } from './ids.ts';
 
 /**
  * `queued` waits in the frontier; `fetched`: a response other than a redirect arrived; `redirected`: a redirect arrived;
- * `failed`: no response; `blocked`: not asked for, or not allowed to be (robots.txt, address guard).
+ * `failed`: no response; `blocked`: not asked for, or not allowed to be (robots.txt, nofollow, address guard).
  */
 export type PageStatus = 'queued' | 'fetched' | 'redirected' | 'failed' | 'blocked';
 export const PAGE_STATUSES = ['queued', 'fetched', 'redirected', 'failed', 'blocked'] as const satisfies readonly PageStatus[];
@@ -21,7 +21,7 @@ export type PageFacts = {
   readonly imagesWithoutAlt: number;
   /** Characters of text outside script and style. */
   readonly textLength: number;
-  /** Meta robots (or crawlgate) noindex and nofollow. */
+  /** What meta elements (robots, crawlgate) and the header `X-Robots-Tag` ask. */
   readonly noindex: boolean;
   readonly nofollow: boolean;
 };

@@ -1,18 +1,19 @@
 import { type Context, Hono } from 'hono';
-import { notFound, Refusal } from '#domain/errors.ts';
+import { notFound } from '#domain/errors.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
-import { answerDocsFile, answerDocsPage, DOCS_PATH } from './docs.ts';
-import type { ExchangeEnv } from './exchange.ts';
+import { answerDocsFile, answerDocsFolder, answerDocsPage, DOCS_PATH, OPENAPI_PATH } from './docs.ts';
+import type { Exchange, ExchangeEnv } from './exchange.ts';
 import { answerGraphiqlFile } from './graphql/graphiql.ts';
 import { GRAPHQL_PATH } from './graphql/path.ts';
 import { answerAlive, createAnswerReady, HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
+import { answerHome, HOME_PATH } from './home.ts';
 import { createAnswerMetrics, METRICS_PATH, type Scrape } from './metrics.ts';
 import type { HttpObserver } from './observe.ts';
 import { isErrorCode, problemPage } from './problem-texts.ts';
 import type { AnswerProblem } from './problems.ts';
 import { type Reply, respond } from './reply.ts';
-import { allowedMethods } from './rest/allowed-methods.ts';
+import { refusalOf } from './rest/allowed-methods.ts';
 import { mountRest } from './rest/mount.ts';
 import { openApiDocument } from './rest/openapi.ts';
 
@@ -30,7 +31,9 @@ type Deps = {
 };
 
 /** An address that needs no key; `name` is the last part of its path. */
-type OpenRoute = { readonly path: string; readonly answer: (name: string) => Reply | Promise<Reply> };
+type OpenRoute = { readonly path: string; readonly answer: (name: string, exchange: Exchange) => Reply | Promise<Reply> };
+
+const WORKER_SAYS = `This process runs crawls. It answers ${HEALTH_PATH}, ${READY_PATH} and ${METRICS_PATH} alone.`;
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
 export function createApp(deps: Deps): Hono<ExchangeEnv> {
@@ -40,8 +43,10 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
     { path: READY_PATH, answer: createAnswerReady(isReady) },
   ];
   const front: readonly OpenRoute[] = [
-    { path: '/openapi.json', answer: createAnswerOpenApi(publicUrl) },
+    { path: HOME_PATH, answer: (_, exchange) => answerHome(exchange) },
+    { path: OPENAPI_PATH, answer: createAnswerOpenApi(publicUrl) },
     { path: DOCS_PATH, answer: answerDocsPage },
+    { path: `${DOCS_PATH}/`, answer: answerDocsFolder },
     { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
     { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
     { path: '/problems/{name}', answer: answerProblemPage },
@@ -53,7 +58,7 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
   for (const { path, answer } of open) {
     app.get(path.replace('{name}', ':name'), async (c: Context<ExchangeEnv>) => {
       c.env.route = path;
-      return respond(await answer(c.req.param('name') ?? ''), c.env);
+      return respond(await answer(c.req.param('name') ?? '', c.env), c.env);
     });
   }
   if (scrape !== null) {
@@ -66,9 +71,7 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
   const refuseCall = healthOnly ? null : mountRest(app, { service, answerProblem, timers, observer });
   app.notFound((c) => {
     if (refuseCall !== null && (c.req.path === '/v1' || c.req.path.startsWith('/v1/'))) return refuseCall(c);
-    const allow = allowedMethods(routes, c.req.path);
-    if (allow.length === 0) return answerProblem(notFound(), c.env);
-    return answerProblem(new Refusal('method_not_allowed', `${c.env.request.method} is not known here.`, { allow }), c.env);
+    return answerProblem(refusalOf(routes, c.req.method, c.req.path, healthOnly ? WORKER_SAYS : undefined), c.env);
   });
   app.onError((error, c) => answerProblem(error, c.env));
   return app;

@@ -98,6 +98,12 @@ describe('/docs', () => {
     }
   });
 
+  it('is found with a slash at its end, too', async () => {
+    const { status, headers } = await http.call('GET', '/docs/', { secret: null });
+    expect(status).toBe(302);
+    expect(new URL(headers.get('location') ?? '', `${http.address}/base/docs/`).pathname).toBe('/base/docs');
+  });
+
   it('serves no other file', async () => {
     for (const name of ['package.json', '..%2fpackage.json', 'swagger-ui.js', 'toString']) {
       expect((await http.call('GET', `/docs/${name}`)).status).toBe(404);

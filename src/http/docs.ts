@@ -52,12 +52,16 @@ const PACKAGE_FILES: Readonly<Record<string, string>> = {
 };
 
 export const DOCS_PATH = '/docs';
+export const OPENAPI_PATH = '/openapi.json';
 
 export const answerDocsPage = (): Reply => ({
   status: 200,
   headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-cache', 'Content-Security-Policy': CONTENT_SECURITY_POLICY },
   body: PAGE,
 });
+
+/** The files of the page are named relative to its address, which has no slash at its end. */
+export const answerDocsFolder = (): Reply => ({ status: 302, headers: { 'Cache-Control': 'no-cache', Location: '../docs' }, body: null });
 
 /** A file of the page. Throws `not_found` for any other name. */
 export async function answerDocsFile(name: string): Promise<Reply> {

@@ -53,6 +53,17 @@ describe('problems', () => {
       });
     }));
 
+  it('say of an address that is none that nothing is there, with or without a key', () =>
+    withHttp(async (http) => {
+      for (const [path, secret] of [
+        ['/nothing', null],
+        ['/v1/nothing', http.tenant.secret],
+      ] as const) {
+        const { status, json } = await http.call('GET', path, { secret });
+        expect([path, status, json.code, json.detail]).toStrictEqual([path, 404, 'not_found', 'There is nothing at this address.']);
+      }
+    }));
+
   it('have types below PUBLIC_URL', () =>
     withHttp(
       async (http) => {

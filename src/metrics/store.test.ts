@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { NOFOLLOW_REASON } from '#crawler/reasons.ts';
 import { unavailable } from '#domain/errors.ts';
 import type { CrawlId, KeyId, LeaseToken, OrganizationId } from '#domain/ids.ts';
 import { sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
@@ -77,7 +78,7 @@ test('a crawl is told from its claim to its end, with its pages', () =>
         { ...base, seq: 0, url: 'http://secret.example/', status: 'queued', reason: null },
         blocked(1, 'Disallow: /1'),
         blocked(2, 'secret.example does not resolve to a public address.'),
-        blocked(3, 'Every link to it asks crawlers not to follow (nofollow).'),
+        blocked(3, NOFOLLOW_REASON),
       ],
       results: [],
       charges: {},

@@ -7,6 +7,11 @@ import { toAsyncIterable } from 'wonka';
 import { graphql } from './graphql.ts';
 
 const { CRAWLGATE_URL = 'http://127.0.0.1:4000', CRAWLGATE_API_KEY } = process.env;
+const [, , startUrl] = process.argv;
+if (CRAWLGATE_API_KEY === undefined || startUrl === undefined) {
+  console.error('Usage: CRAWLGATE_API_KEY=<key> npm start -- START_URL');
+  process.exit(2);
+}
 const authorization = `Bearer ${CRAWLGATE_API_KEY}`;
 
 const socket = createClient({
@@ -64,7 +69,7 @@ function show(fragment: FragmentOf<typeof CrawlFields>): void {
 }
 
 try {
-  const started = await client.mutation(StartCrawl, { input: { url: process.argv[2] ?? '' } });
+  const started = await client.mutation(StartCrawl, { input: { url: startUrl } });
   if (!started.data) throw started.error;
   const { id } = started.data.startCrawl.crawl;
   for await (const { data, error, hasNext } of toAsyncIterable(client.subscription(CrawlUpdated, { id }))) {

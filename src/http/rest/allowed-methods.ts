@@ -1,3 +1,5 @@
+import { Refusal } from '#domain/errors.ts';
+
 type Route = { readonly method: string; readonly path: string };
 
 /** Whether `path` fits a template such as `/v1/crawls/{id}`. */
@@ -8,7 +10,14 @@ function fits(template: string, path: string): boolean {
 }
 
 /** What `path` may be asked with, HEAD wherever GET is; empty when no route has it. */
-export function allowedMethods(routes: readonly Route[], path: string): string[] {
+function allowedMethods(routes: readonly Route[], path: string): string[] {
   const methods = routes.filter((route) => fits(route.path, path)).map((route) => route.method.toUpperCase());
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
+}
+
+/** What is wrong with a request that no route has taken. */
+export function refusalOf(routes: readonly Route[], method: string, path: string, nothing = 'There is nothing at this address.'): Refusal {
+  const allow = allowedMethods(routes, path);
+  if (allow.length === 0) return new Refusal('not_found', nothing);
+  return new Refusal('method_not_allowed', `${method} is not known here.`, { allow });
 }

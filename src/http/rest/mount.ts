@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { Caller } from '#domain/account.ts';
-import { notFound, Refusal } from '#domain/errors.ts';
+import { notFound } from '#domain/errors.ts';
 import { type CrawlId, isUuid } from '#domain/ids.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
@@ -9,7 +9,7 @@ import type { Exchange, ExchangeEnv } from '../exchange.ts';
 import type { HttpObserver } from '../observe.ts';
 import type { AnswerProblem } from '../problems.ts';
 import { type Reply, respond } from '../reply.ts';
-import { allowedMethods } from './allowed-methods.ts';
+import { refusalOf } from './allowed-methods.ts';
 import type { Operation, OperationRequest, Outcome } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { startsHeaders } from './rate-headers.ts';
@@ -42,9 +42,7 @@ export function mountRest(app: Hono<ExchangeEnv>, { service, answerProblem, time
   }
   return (c) =>
     answerCall(c.env, 'requests', async () => {
-      const allow = allowedMethods(OPERATIONS, c.req.path);
-      if (allow.length === 0) throw notFound();
-      throw new Refusal('method_not_allowed', `${c.env.request.method} is not known here.`, { allow });
+      throw refusalOf(OPERATIONS, c.req.method, c.req.path);
     });
 
   /** The frame of each call: who calls, whether they may call now, the answer, and the headers that tell of the limit. */

@@ -7,7 +7,7 @@ import { OPERATIONS } from './operations.ts';
 
 export type OpenApiDocument = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
 
-const DESCRIPTION = `crawlgate crawls a site and tells what is wrong with its pages. It reads HTML as it is served and runs no JavaScript.
+const DESCRIPTION = `crawlgate crawls a site and tells what is wrong with its pages. It reads HTML as it is served and runs no JavaScript. A site keeps it out, or away from some of its pages, by a group for \`crawlgate\` in its robots.txt.
 
 Start a crawl with \`POST /v1/crawls\`, then poll \`GET /v1/crawls/{id}\` until its \`state\` is \`done\` or \`failed\`: every 5 seconds, or every 15 to 30 seconds when \`maxUrls\` is above 5,000. Then read its findings.
 

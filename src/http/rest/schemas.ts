@@ -119,7 +119,7 @@ export const Page = z
     url: z.string().openapi({ description: 'The address of the page, without fragment.', example: 'https://example.com/about' }),
     status: z.enum(PAGE_STATUSES).openapi({
       description:
-        '`queued` waits; `fetched` was answered; `redirected` was answered by a redirect; `failed` got no response; `blocked` was not asked for (robots.txt, address guard).',
+        '`queued` waits; `fetched` was answered; `redirected` was answered by a redirect; `failed` got no response; `blocked` was not asked for (robots.txt, nofollow, address guard).',
       example: 'fetched',
     }),
     depth: count('Links away from the start page.'),
