@@ -12,6 +12,14 @@ import type { Snapshot } from '#domain/snapshot.ts';
 /** The schema's version. The one document that always exists, which the server's time is read through. */
 export type MetaDocument = { readonly _id: 'schema'; readonly version: number };
 
+/** Beside it in `meta`, once there was a worker: who leads until `termMs` after `renewedAt`. */
+export type LeaderDocument = {
+  readonly _id: 'leader';
+  readonly candidate: string;
+  readonly renewedAt: Date;
+  readonly termMs: number;
+};
+
 export type OrganizationDocument = {
   /** The name: it is unique. */
   readonly _id: string;
