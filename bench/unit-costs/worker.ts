@@ -119,7 +119,7 @@ export const workerCosts: MeasureCosts = (smoke) =>
               of: 'crawl, MongoDB',
               what: 'keys of its indexes',
               value: bytes(ofCrawls.keys / ofCrawls.count),
-              how: '`_id` and 13 indexes',
+              how: '`_id` and 12 indexes',
             },
             {
               of: 'event, MongoDB',

@@ -36,6 +36,19 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
     return { snapshot: snapshotOf(crawl), token, batch: crawl.batch, holds, ending: crawl.ending, leasesOnAuthority, claimedAt };
   }
 
+  /**
+   * Whether `token` holds a crawl, else whether one is claimable, by one seek in an index: what a worker with nothing to do costs. Reads
+   * also what a majority does not have yet, so that a claim whose answer was lost is not taken twice.
+   */
+  async function look(token: LeaseToken): Promise<'held' | 'claimable' | 'nothing'> {
+    const found = await crawls.findOne(
+      { state: 'running', 'lease.token': { $in: [null, token] } },
+      { sort: { 'lease.token': -1 }, projection: { 'lease.token': 1 }, readConcern: { level: 'local' } },
+    );
+    if (found === null) return 'nothing';
+    return found.lease.token === token ? 'held' : 'claimable';
+  }
+
   /** The organization whose turn it is: with the fewest leases, among equal ones the longest waiting. */
   async function nextOrganization(): Promise<OrganizationId | null> {
     const leased = { $gt: ['$lease.token', null] };
@@ -85,9 +98,12 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
 
   return {
     async claim(token, leaseMs) {
-      // A claim whose answer was lost is answered again, also when a majority does not have it yet: it is not taken twice.
-      const held = await crawls.findOne({ 'lease.token': token, state: 'running' }, { readConcern: { level: 'local' } });
-      if (held !== null) return claimOf(held, token, await timeOf(database));
+      const seen = await look(token);
+      if (seen === 'nothing') return null;
+      if (seen === 'held') {
+        const held = await crawls.findOne({ state: 'running', 'lease.token': token }, { readConcern: { level: 'local' } });
+        if (held !== null) return claimOf(held, token, await timeOf(database));
+      }
       const taken = await untilWon(async () => {
         const organization = await nextOrganization();
         return organization === null ? null : takeOldest(organization, token, leaseMs);
