@@ -57,6 +57,8 @@ export type IdempotencyDocument = {
   /** Whose ring the start takes a slot of, whoever completes it; null when it is complete, and was copied from another store. */
   readonly keyId: KeyId | null;
   readonly createdAt: Date;
+  /** A start has a slot for the crawl: whoever was refused with the same record does not take it back any more. */
+  readonly kept?: true;
 };
 
 export type SiteDocument = {
