@@ -148,8 +148,16 @@ export type EventDocument = {
   readonly snapshot: Snapshot;
 };
 
-/** A crawl that was removed; what belongs to it is swept. */
-export type TrashDocument = { readonly _id: CrawlId; readonly idempotencyId: string | null };
+/**
+ * A crawl that was removed; what belongs to it is swept, and once more long after that: a worker that was paused in the midst of a batch
+ * may have brought its pages in since.
+ */
+export type TrashDocument = {
+  readonly _id: CrawlId;
+  readonly idempotencyId: string | null;
+  /** When all that belonged to it had gone. */
+  readonly emptiedAt: Date | null;
+};
 
 export type RobotsDocument = {
   /** The origin. */

@@ -55,7 +55,7 @@ export function createEventWrites(database: Database, relay: EventRelay, quota: 
     async sweep({ crawlsMs, idempotencyMs }) {
       const now = await timeOf(database);
       return (
-        (await removal.empty(SWEEP_STEP)) ||
+        (await removal.empty(SWEEP_STEP, now - TOMBSTONE_MS)) ||
         (await retireCrawls(now - crawlsMs)) ||
         (await sweepEvents(now - crawlsMs)) ||
         (await deleteSome(idempotency, { createdAt: { $lt: new Date(now - idempotencyMs) } }, SWEEP_STEP)) ||

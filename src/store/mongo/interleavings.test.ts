@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
-import { createTenant, newCrawl } from '../contract/world.ts';
+import { sweepAll } from '../contract/keeping.ts';
+import { batchOf, discovered, fetched, thisMonth } from '../contract/pages.ts';
+import { answered, claimNext, createTenant, LEASE_MS, newCrawl } from '../contract/world.ts';
 import type { Store } from '../store.ts';
 import { firstHost, mongoHarness, silent, urlOf } from './fixtures/harness.ts';
 import { type HoldingProxy, startHoldingProxy } from './fixtures/holding-proxy.ts';
 import { withServer } from './fixtures/with-server.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from './open.ts';
+
+const HOUR = 60 * 60 * 1_000;
 
 withServer('a process that is paused between two commands to MongoDB', (url, admin) => {
   const harness = mongoHarness(url, admin);
@@ -86,5 +90,33 @@ withServer('a process that is paused between two commands to MongoDB', (url, adm
       const answer = await late;
       expect(answer).toEqual({ ...winner, kind: 'replayed', starts: answer.starts });
       expect(await store.countCrawls(tenant.organizationId, {}, 20)).toBe(11);
+    }));
+
+  test('and brings in a batch of a crawl that was deleted meanwhile leaves no page: what comes late is swept a day later', () =>
+    paused(async ({ store, slow, proxy, database, ageLeases, ageRecords }) => {
+      const { organizationId, start } = await createTenant(store);
+      const { id } = await start();
+      const { token } = await claimNext(slow);
+      await slow.grantQuota(id, token, thisMonth(), 1);
+      const bringingIn = proxy.hold('update', 'pages');
+      const batch = batchOf(1, { discovered: [discovered(0), discovered(1)], results: [fetched(0)] });
+      const committing = slow.commitPages(id, token, batch);
+      await bringingIn.arrived;
+      await ageLeases(LEASE_MS + 1);
+      await store.reapLeases();
+      answered(await store.finish(id, (await claimNext(store)).token, { endReason: 'completed', error: null }, 0));
+      expect(await store.deleteCrawl(organizationId, id)).toBe('deleted');
+      await sweepAll(store);
+      const [pages, trash] = [admin.db(database).collection('pages'), admin.db(database).collection('trash')];
+      expect(await pages.countDocuments()).toBe(0);
+      bringingIn.letGo();
+      await committing;
+      expect(await pages.countDocuments()).toBe(2);
+      await ageRecords(23 * HOUR);
+      await sweepAll(store);
+      expect(await trash.countDocuments()).toBe(1);
+      await ageRecords(HOUR);
+      await sweepAll(store);
+      expect([await pages.countDocuments(), await trash.countDocuments()]).toEqual([0, 0]);
     }));
 });
