@@ -117,12 +117,11 @@ export type FindingDocument = Finding & { readonly crawl: CrawlId; readonly run:
 
 export type HoldDocument = {
   readonly granted: number;
-  /** What of it was charged; told by the settling, or by a copy that comes before its crawl. Before it the crawl knows. */
+  /** What of it was charged; told by a copy that comes before its crawl. Otherwise the crawl knows. */
   readonly used?: number;
-  readonly closedAt?: Date;
 };
 
-/** `free = limit − used − Σ granted of open holds`; below 0 after the limit was lowered. */
+/** `free = limit − used − Σ granted of holds`; below 0 after the limit was lowered. The holds are those of crawls that run. */
 export type UsageDocument = {
   /** `<organization id>:<month>`. */
   readonly _id: string;
@@ -132,9 +131,7 @@ export type UsageDocument = {
   readonly used: number;
   readonly free: number;
   readonly holds: Readonly<Record<CrawlId, HoldDocument>>;
-  /** When the oldest tombstone in `holds` was set; null without one. */
-  readonly firstClosedAt: Date | null;
-  /** +1 with each change of the tombstones. */
+  /** +1 with each crawl that is settled, also one that has no hold. */
   readonly closings: number;
 };
 

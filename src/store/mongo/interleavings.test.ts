@@ -119,4 +119,25 @@ withServer('a process that is paused between two commands to MongoDB', (url, adm
       await sweepAll(store);
       expect([await pages.countDocuments(), await trash.countDocuments()]).toEqual([0, 0]);
     }));
+
+  test.each(['crawls', 'usage'])(
+    'and goes on with a first grant, held before its update of %s, after the end of the crawl leaks none',
+    (of) =>
+      paused(async ({ store, slow, proxy, database, ageLeases }) => {
+        const { organizationId, start } = await createTenant(store, 1_000);
+        const { id } = await start();
+        const { token } = await claimNext(slow);
+        const granting = proxy.hold('update', of);
+        const grant = slow.grantQuota(id, token, thisMonth(), 100);
+        await granting.arrived;
+        await ageLeases(LEASE_MS + 1);
+        await store.reapLeases();
+        const next = await claimNext(store);
+        answered(await store.finish(id, next.token, { endReason: 'completed', error: null }, 0));
+        granting.letGo();
+        expect(await grant).toBe('lost');
+        expect(await store.getUsage(organizationId)).toMatchObject({ used: 0, reserved: 0, remaining: 1_000 });
+        expect(await admin.db(database).collection('usage').findOne({})).toMatchObject({ free: 1_000, holds: {} });
+      }),
+  );
 });

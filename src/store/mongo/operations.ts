@@ -40,7 +40,7 @@ export function createOperations(database: Database): Operations {
     ...createRunWrites(database, steps, quota, pages),
     ...createEventReads(database),
     ...createLeadership(database),
-    ...createEventWrites(database, relay, quota, removal),
+    ...createEventWrites(database, relay, removal),
     ...createCopies(database, steps, quota, pages, relay),
   };
 }

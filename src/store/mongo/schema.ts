@@ -39,7 +39,6 @@ export const INDEXES: Readonly<Partial<Record<keyof Database, readonly IndexDesc
   ],
   pages: [unique('crawl', 'seq'), unique('crawl', 'urlHash'), by('crawl', 'status', 'seq')],
   findings: [unique('crawl', 'run', 'ordinal'), by('crawl', 'run', 'severity', 'ordinal'), by('crawl', 'run', 'rule', 'ordinal')],
-  usage: [by('firstClosedAt')],
   events: [unique('organizationId', 'seq'), unique('organizationId', 'key'), by('at')],
   trash: [by('emptiedAt')],
   robots: [by('expiresAt')],
