@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { BSON, type Document, type MongoClient } from 'mongodb';
 import { INDEXES } from '#store/mongo/schema.ts';
 import { withCluster } from '../lib/cluster.ts';
-import { startCountingProxy, type Traffic, through, upstreamOf } from '../lib/counting-proxy.ts';
+import { type CountingProxy, startCountingProxy, type Traffic, through, upstreamOf } from '../lib/counting-proxy.ts';
 import { withMongo } from '../lib/mongo.ts';
 import { PYTHON_DOC, withNginx } from '../lib/nginx.ts';
 import { cpuSecondsOf, memoryOf } from '../lib/process.ts';
@@ -40,25 +40,38 @@ async function sizesOf(database: ReturnType<MongoClient['db']>, name: 'crawls' |
   return { count: documents.length, size, keys };
 }
 
-/** One worker on MongoDB and Redis: idle, then with one crawl of a link-heavy site. */
+/** Two workers on MongoDB and Redis, of which one leads, idle; then that one alone with one crawl of a link-heavy site. */
 export const workerCosts: MeasureCosts = (smoke) =>
   withMongo(async (storeUrl, database) => {
-    await using proxy = await startCountingProxy(upstreamOf(storeUrl));
-    const counted = through(storeUrl, proxy);
-    const options = { storeUrl, gateways: 1, workers: 1, envOf: (name: string) => (name === 'worker-1' ? { STORE_URL: counted } : {}) };
+    await using first = await startCountingProxy(upstreamOf(storeUrl));
+    await using second = await startCountingProxy(upstreamOf(storeUrl));
+    const counted = new Map([
+      ['worker-1', through(storeUrl, first)],
+      ['worker-2', through(storeUrl, second)],
+    ]);
+    const options = { storeUrl, gateways: 1, workers: 2, envOf: (name: string) => ({ STORE_URL: counted.get(name) ?? storeUrl }) };
     return await withCluster(options, ({ cluster, call, busUrl }) =>
       withTempDir((directory) =>
         withNginx(PYTHON_DOC, directory, async (url): Promise<Cost[]> => {
-          const pid = cluster.workers[0]?.pid ?? 0;
           const idleSeconds = smoke ? 2 : 30;
           await delay(smoke ? 100 : 5_000);
+          const idleWorker = async (index: number, proxy: CountingProxy) => {
+            const pid = cluster.workers[index]?.pid ?? 0;
+            proxy.take();
+            const cpuAtRest = await cpuSecondsOf(pid);
+            await delay(idleSeconds * 1_000);
+            const idle = proxy.take();
+            const cpu = (await cpuSecondsOf(pid)) - cpuAtRest;
+            const { residentKiB } = await memoryOf(pid);
+            return { member: cluster.workers[index], pid, proxy, idle, cpu, residentKiB, connections: proxy.connections() };
+          };
+          const workers = await Promise.all([idleWorker(0, first), idleWorker(1, second)]);
+          const [other, leader] = workers.toSorted((a, b) => countOf(a.idle) - countOf(b.idle));
+          if (other === undefined || leader === undefined) throw new Error('no workers');
+          await other.member?.end('SIGTERM');
+          const { pid, proxy } = leader;
+          await delay(smoke ? 100 : 2_000);
           proxy.take();
-          const cpuAtRest = await cpuSecondsOf(pid);
-          await delay(idleSeconds * 1_000);
-          const idle = proxy.take();
-          const idleCpu = (await cpuSecondsOf(pid)) - cpuAtRest;
-          const idleMemory = await memoryOf(pid);
-          const connections = proxy.connections();
 
           const redis = new Redis(busUrl);
           const messages = new Map<string, { count: number; bytes: number }>();
@@ -92,7 +105,7 @@ export const workerCosts: MeasureCosts = (smoke) =>
             await sizesOf(database, 'events'),
           ];
           // what the worker would have asked for without the crawl
-          const idleCommands = (countOf(idle) / idleSeconds) * (seconds + 2.5);
+          const idleCommands = (countOf(leader.idle) / idleSeconds) * (seconds + 2.5);
           const own = messages.get('crawl') ?? { count: 0, bytes: 0 };
           const all = [...messages.values()].reduce((sum, { count }) => sum + count, 0);
           const how = `python3-doc, ${pages} pages, ${batches} batches, ${seconds.toFixed(1)} s`;
@@ -119,7 +132,7 @@ export const workerCosts: MeasureCosts = (smoke) =>
               of: 'crawl, MongoDB',
               what: 'keys of its indexes',
               value: bytes(ofCrawls.keys / ofCrawls.count),
-              how: '`_id` and 13 indexes',
+              how: '`_id` and 12 indexes',
             },
             {
               of: 'event, MongoDB',
@@ -161,28 +174,34 @@ export const workerCosts: MeasureCosts = (smoke) =>
             {
               of: 'worker',
               what: 'memory, idle / during this crawl',
-              value: `${perUnit(idleMemory.residentKiB / 1024)} / ${perUnit(peakKiB / 1024)} MiB`,
+              value: `${perUnit(leader.residentKiB / 1024)} / ${perUnit(peakKiB / 1024)} MiB`,
               how: 'resident set of all threads',
             },
             {
               of: 'idle worker',
               what: 'commands a second',
-              value: perUnit(countOf(idle) / idleSeconds),
-              how: `${idleSeconds} s: ${namesOf(idle)}`,
+              value: perUnit(countOf(other.idle) / idleSeconds),
+              how: `${idleSeconds} s: ${namesOf(other.idle)}`,
+            },
+            {
+              of: 'idle worker that leads',
+              what: 'commands a second',
+              value: perUnit(countOf(leader.idle) / idleSeconds),
+              how: `${idleSeconds} s: ${namesOf(leader.idle)}`,
             },
             {
               of: 'idle worker',
               what: 'bytes a second to and from MongoDB',
-              value: `${bytes(idle.sent / idleSeconds)}, ${bytes(idle.received / idleSeconds)}`,
+              value: `${bytes(other.idle.sent / idleSeconds)}, ${bytes(other.idle.received / idleSeconds)}`,
               how: 'the same',
             },
             {
               of: 'idle worker',
               what: 'connections to MongoDB',
-              value: String(connections),
+              value: String(other.connections),
               how: 'of main and crawler thread, monitors included',
             },
-            { of: 'idle worker', what: 'CPU', value: `${perUnit((idleCpu * 100) / idleSeconds)} %`, how: 'of one core' },
+            { of: 'idle worker', what: 'CPU', value: `${perUnit((other.cpu * 100) / idleSeconds)} %`, how: 'of one core' },
             {
               of: 'update',
               what: 'bytes of a message',

@@ -77,7 +77,7 @@ function crawl({ store: opened, bus }: ThreadParts): void {
   });
   const onLeaseLost = measureRuns(meter, { capacity: config.workerCrawls, running: worker.running });
   const retention = { crawlsMs: config.retentionDays * DAY_MS, idempotencyMs: IDEMPOTENCY_MS };
-  const sweeper = createSweeper({ store, bus, settings: { retention }, timers, random: Math.random, log });
+  const sweeper = createSweeper({ store, bus, id: randomUUID(), settings: { retention }, timers, random: Math.random, log });
 
   async function stop(): Promise<void> {
     const closings = [worker.stop, sweeper.stop, async () => publisher.flush(), crawler.close, bus.close, store.close];

@@ -3,7 +3,7 @@ import type { EpochMs } from './ids.ts';
 
 /** The most pages that one grant adds to a crawl's hold. */
 const GRANT_CHUNK = 100;
-/** A closed hold stays this long, so that a late grant cannot leak, in milliseconds. */
+/** What has ended or was removed is remembered this long where something may still come late, in milliseconds. */
 export const TOMBSTONE_MS = 24 * 60 * 60 * 1000;
 
 /** The UTC month that `at` lies in. */

@@ -8,8 +8,14 @@ export type Retention = {
   readonly idempotencyMs: number;
 };
 
-/** The durable log, and the removal of what is old. */
+/** The durable log, the removal of what is old, and who of many does such work for all. */
 export type EventStore = {
+  /**
+   * Leader election: makes `candidate` the leader for `termMs` from now, when nobody leads or itself does; one of racing candidates.
+   * Answers 0 when it leads, else in how many milliseconds the leader's term ends if it is not renewed. Spares work and guards
+   * nothing: a leader that was paused does not know that its term has ended, so whatever it does must be safe beside others.
+   */
+  acquireLeadership(candidate: string, termMs: number): Promise<number>;
   /**
    * Moves up to `limit` events from the outboxes of crawls to the logs of their organizations: seq = last + 1, unique by key, so
    * that any number of relays may run. Answers how many it moved.

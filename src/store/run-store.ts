@@ -66,7 +66,7 @@ export type RunStore = {
    * that claim again and leaves the lease as it is.
    */
   claim(token: LeaseToken, leaseMs: number): Promise<Claim | null>;
-  /** The crawls that a claim could be given now; costs what a claim does. For operators. */
+  /** The crawls that a claim could be given now; reads each of them. For operators. */
   getQueue(): Promise<Queue>;
   /** Extends the lease by `leaseMs` from now. */
   heartbeat(crawlId: CrawlId, token: LeaseToken, leaseMs: number): Promise<Heartbeat | 'lost'>;

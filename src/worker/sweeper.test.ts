@@ -5,6 +5,7 @@ import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import { answered, claimNext, type World, worldOf } from '#store/contract/world.ts';
 import { silent, sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
+import { createLeadership } from '#store/sqlite/leadership.ts';
 import { createSweeper, type SweeperDeps } from './sweeper.ts';
 import { systemTimers } from './timers.ts';
 
@@ -22,13 +23,33 @@ async function open(): Promise<World> {
 }
 
 const bus = createLocalBus({ log: silent });
-const sweeperOf = (store: SweeperDeps['store']) =>
-  createSweeper({ store, bus, settings: { retention }, timers: systemTimers, random: () => 0.5, log: silent });
+const sweeperOf = (store: SweeperDeps['store'], id = 'alone', random = () => 0.5) =>
+  createSweeper({ store, bus, id, settings: { retention }, timers: systemTimers, random, log: silent });
 
-/** One round of everything: the first steps begin with the start, and the stop waits for them. */
+/** The steps of one that leads; those that are not given find nothing to do. */
+const leading = (steps: Partial<SweeperDeps['store']>): SweeperDeps['store'] => ({
+  acquireLeadership: async () => 0,
+  reapLeases: async () => [],
+  relayEvents: async () => 0,
+  sweep: async () => 0,
+  ...steps,
+});
+
+/** One round of everything. */
 async function once(store: SweeperDeps['store']): Promise<void> {
-  const sweeper = sweeperOf(store);
+  const begun: Promise<unknown>[] = [];
+  const allBegun = Promise.withResolvers<void>();
+  const seen =
+    <Args extends unknown[], Answer>(step: (...args: Args) => Promise<Answer>) =>
+    (...args: Args): Promise<Answer> => {
+      const answer = step(...args);
+      if (begun.push(answer) === 3) allBegun.resolve();
+      return answer;
+    };
+  const { acquireLeadership, reapLeases, relayEvents, sweep } = store;
+  const sweeper = sweeperOf({ acquireLeadership, reapLeases: seen(reapLeases), relayEvents: seen(relayEvents), sweep: seen(sweep) });
   sweeper.start();
+  await allBegun.promise;
   await sweeper.stop();
 }
 
@@ -90,7 +111,7 @@ describe('the sweeper', () => {
       times.push(Math.round(systemTimers.now() - began));
       return times.length <= 2 ? 100 : 0;
     };
-    const sweeper = sweeperOf({ reapLeases: async () => [], relayEvents: async () => 0, sweep });
+    const sweeper = sweeperOf(leading({ sweep }));
     sweeper.start();
     await vi.advanceTimersByTimeAsync(61_000);
     expect(times).toEqual([0, 100, 200, 60_200]);
@@ -102,7 +123,7 @@ describe('the sweeper', () => {
     vi.useFakeTimers();
     const moved = [500, 500, 3, 0, 0];
     const relayEvents = vi.fn(async () => moved.shift() ?? 0);
-    const sweeper = sweeperOf({ reapLeases: async () => [], relayEvents, sweep: async () => 0 });
+    const sweeper = sweeperOf(leading({ relayEvents }));
     sweeper.start();
     await vi.advanceTimersByTimeAsync(0);
     expect(relayEvents).toHaveBeenCalledTimes(3);
@@ -115,12 +136,63 @@ describe('the sweeper', () => {
     vi.useFakeTimers();
     const reapLeases = vi.fn<() => Promise<Snapshot[]>>().mockRejectedValueOnce(unavailable('away')).mockResolvedValue([]);
     const relayEvents = vi.fn(async () => 0);
-    const sweeper = sweeperOf({ reapLeases, relayEvents, sweep: () => Promise.reject(unavailable('away')) });
+    const sweeper = sweeperOf(leading({ reapLeases, relayEvents, sweep: () => Promise.reject(unavailable('away')) }));
     sweeper.start();
     await vi.advanceTimersByTimeAsync(3_300);
     expect(reapLeases).toHaveBeenCalledTimes(5);
     expect(relayEvents).toHaveBeenCalledTimes(4);
     await sweeper.stop();
+  });
+
+  it('leaves the work to one of many, and when that one is gone to another, within a second of the end of its term', async () => {
+    vi.useFakeTimers();
+    const { acquireLeadership } = createLeadership(() => performance.now());
+    const began = performance.now();
+    const done: { id: number; step: string; at: number }[] = [];
+    let asked = 0;
+    const sweepers = Array.from({ length: 20 }, (_, id) => {
+      const tell = (step: string): void => void done.push({ id, step, at: performance.now() - began });
+      const steps: SweeperDeps['store'] = {
+        async acquireLeadership(...args) {
+          asked++;
+          return acquireLeadership(...args);
+        },
+        async reapLeases() {
+          tell('reap');
+          return [];
+        },
+        async relayEvents() {
+          tell('relay');
+          return 0;
+        },
+        async sweep() {
+          tell('sweep');
+          return 0;
+        },
+      };
+      return sweeperOf(steps, `${id}`, () => id / 20);
+    });
+    const doers = () => [...new Set(done.map(({ id }) => id))];
+    for (const sweeper of sweepers) sweeper.start();
+    await vi.advanceTimersByTimeAsync(10_400);
+    const [leader = -1, ...others] = doers();
+    expect(others).toEqual([]);
+    const countOf = (wanted: string) => done.filter(({ step }) => step === wanted).length;
+    expect([countOf('reap'), countOf('relay'), countOf('sweep')]).toEqual([11, 11, 1]);
+    // each of the others asks about once a second
+    expect(asked).toBeLessThan(20 * 12);
+
+    const termEndsAt = 10_000 + 1_500;
+    await sweepers[leader]?.stop();
+    done.length = 0;
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect(doers()).toHaveLength(1);
+    for (const step of ['reap', 'relay', 'sweep']) {
+      const at = done.find((each) => each.step === step)?.at;
+      expect(at).toBeGreaterThanOrEqual(termEndsAt);
+      expect(at).toBeLessThan(termEndsAt + 1_000);
+    }
+    await Promise.all(sweepers.map((sweeper) => sweeper.stop()));
   });
 
   it('stops once, however often it is asked to', async () => {

@@ -42,7 +42,7 @@ export type Aging = {
   ageLeases(ms: number): Promise<void>;
   /**
    * Everything that is kept for a time: startedAt, finishedAt and changedAt of crawls, events, idempotency records, the closing of
-   * holds, robots (fetchedAt, expiresAt).
+   * holds, what is remembered of removed crawls, robots (fetchedAt, expiresAt).
    */
   ageRecords(ms: number): Promise<void>;
 };

@@ -8,7 +8,8 @@ import { claimNext, inWorld, newCrawl, newToken, relayAll } from './world.ts';
 const DAY = 24 * 60 * 60 * 1_000;
 const RETENTION: Retention = { crawlsMs: 90 * DAY, idempotencyMs: DAY };
 
-async function sweepAll(store: Store): Promise<number> {
+/** Sweeps until nothing is left to remove; answers how many records went. */
+export async function sweepAll(store: Store): Promise<number> {
   let removed = 0;
   for (let steps = 0; steps < 1_000; steps++) {
     const step = await store.sweep(RETENTION);

@@ -11,6 +11,7 @@ import { exclusionTests } from './exclusion.ts';
 import type { StoreHarness } from './harness.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { keepingTests } from './keeping.ts';
+import { leadershipTests } from './leadership.ts';
 import { leaseTests } from './leases.ts';
 import { listTests } from './lists.ts';
 import { quotaTests } from './quota.ts';
@@ -25,6 +26,7 @@ export function storeContract(name: string, harness: StoreHarness): void {
     listTests(harness);
     claimTests(harness);
     leaseTests(harness);
+    leadershipTests(harness);
     commitTests(harness);
     quotaTests(harness);
     analysisTests(harness);

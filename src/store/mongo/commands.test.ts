@@ -3,7 +3,7 @@ import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CrawlId, OrganizationId, SiteId } from '#domain/ids.ts';
 import { batchOf, discovered, fetched, seqs, thisMonth } from '../contract/pages.ts';
-import { claimNext, createTenant, LEASE_MS } from '../contract/world.ts';
+import { claimNext, createTenant, LEASE_MS, newToken, relayAll } from '../contract/world.ts';
 import type { Store } from '../store.ts';
 import { databaseOf } from './database.ts';
 import { urlOf } from './fixtures/harness.ts';
@@ -11,7 +11,7 @@ import { withServer } from './fixtures/with-server.ts';
 import { createOperations } from './operations.ts';
 import { INDEXES, prepareSchema } from './schema.ts';
 
-type Find = { readonly find: string; readonly filter: Document; readonly sort?: ReadonlyMap<string, number> };
+type Find = { readonly find: string; readonly filter: Document; readonly sort?: ReadonlyMap<string, number>; readonly limit?: number };
 
 /**
  * The indexes that give exactly what a find asks for, in its order: the fields that must be equal first, in any order, then those that
@@ -92,6 +92,41 @@ withServer('the commands that MongoDB is sent', (url) => {
     const pages = seqs(0, 49);
     const batch = batchOf(1, { discovered: pages.map((seq) => discovered(seq)), results: pages.map((seq) => fetched(seq)) });
     expect(await commandsOf(() => store.commitPages(snapshot.id, token, batch))).toEqual(['findAndModify', 'update']);
+  });
+
+  test('are one for a worker that looks for a crawl where none waits, however many run: a seek in an index', async () => {
+    const { start } = await createTenant(store);
+    for (let running = 0; running < 3; running++) {
+      await start();
+      await claimNext(store, LEASE_MS);
+    }
+    const idle = await findOf(() => store.claim(newToken(), LEASE_MS));
+    expect(idle).toMatchObject({ filter: { state: 'running', 'lease.token': { $in: [null, expect.any(String)] } } });
+    // two values of the index's second field, in its order
+    expect([...(idle.sort ?? [])]).toEqual([['lease.token', -1]]);
+    expect(INDEXES.crawls?.map(({ key }) => Object.keys(key).slice(0, 2))).toContainEqual(['state', 'lease.token']);
+  });
+
+  test('are two to claim a crawl where one organization’s wait, and one more to find whose turn it is where several do', async () => {
+    const [one, other] = [await createTenant(store), await createTenant(store)];
+    const ofTheSite = ['update', 'aggregate'];
+    for (let starts = 0; starts < 2; starts++) await one.start();
+    expect(await commandsOf(() => claimNext(store, LEASE_MS))).toEqual(['find', 'findAndModify', ...ofTheSite]);
+    await other.start();
+    expect(await commandsOf(() => claimNext(store, LEASE_MS))).toEqual(['find', 'aggregate', 'findAndModify', ...ofTheSite]);
+    for (let starts = 0; starts < 10; starts++) await one.start();
+    const many = await commandsOf(() => claimNext(store, LEASE_MS));
+    expect(many).toEqual(['find', 'aggregate', 'find', 'findAndModify', ...ofTheSite]);
+    for (let starts = 0; starts < 10; starts++) await claimNext(store, LEASE_MS);
+  });
+
+  test('are a read each second for a process that does not lead, and two for the one that does', async () => {
+    await store.acquireLeadership('one', LEASE_MS);
+    expect(await commandsOf(() => store.acquireLeadership('one', LEASE_MS))).toEqual(['aggregate', 'update']);
+    expect(await commandsOf(() => store.acquireLeadership('other', LEASE_MS))).toEqual(['aggregate']);
+    expect(await commandsOf(() => store.reapLeases())).toEqual(['find', 'find']);
+    await relayAll(store);
+    expect(await commandsOf(() => store.relayEvents(500))).toEqual(['find']);
   });
 
   test('are two for a heartbeat, and one to authenticate', async () => {

@@ -25,6 +25,6 @@ export function createCopies(database: Database, steps: CrawlSteps, quota: Quota
     insertCopies: <Kind extends CopyKind>(kind: Kind, owner: CopyOwner<Kind>, records: readonly Copies[Kind][]) =>
       tableOf(kind).insert(owner, records),
     countCopies: (kind, organizationId) => tables[kind].count(organizationId),
-    countLiveLeases: () => database.crawls.countDocuments(LIVE_LEASE),
+    countLiveLeases: () => database.crawls.countDocuments({ state: 'running', ...LIVE_LEASE }),
   };
 }

@@ -43,8 +43,7 @@ export function createAccountCopies(
   /** What is charged in all is what settled crawls were charged, and what those with open holds know. */
   const usageOf = async ({ _id, used, holds }: UsageDocument): Promise<Copies['usage']> => {
     const month = _id.slice(_id.indexOf(':') + 1);
-    const open = Object.entries(holds).filter(([, { closedAt }]) => closedAt === undefined);
-    const ids = open.map(([crawlId]) => crawlId as CrawlId).sort();
+    const ids = (Object.keys(holds) as CrawlId[]).sort();
     const found = await crawls.find({ _id: { $in: ids } }, { projection: { charged: 1 } }).toArray();
     const charged = new Map(found.map((crawl) => [crawl._id, crawl.charged[month] ?? 0]));
     const copied = ids.map((crawlId) => ({
@@ -65,7 +64,6 @@ export function createAccountCopies(
       used: settled,
       free: limit - settled - granted,
       holds: Object.fromEntries(holds.map((hold) => [hold.crawlId, { granted: hold.granted, used: hold.used }])),
-      firstClosedAt: null,
       closings: 0,
     };
   };

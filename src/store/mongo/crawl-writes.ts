@@ -72,13 +72,19 @@ export function createCrawlWrites(
     return null;
   }
 
-  /** False when the key has a record by now. */
-  async function remember({ id, organizationId, keyId, idempotency }: NewCrawl): Promise<boolean> {
+  /** Makes the crawl's record where its key has none, and `changes` to it. False when the key has another crawl's by now. */
+  async function remember({ id, organizationId, keyId, idempotency }: NewCrawl, changes: { $set?: { kept: true } } = {}): Promise<boolean> {
     if (idempotency === null) return true;
     const _id = idempotencyIdOf(organizationId, idempotency.key);
     const { requestHash } = idempotency;
-    const fresh = { $setOnInsert: { requestHash, keyId }, $currentDate: { createdAt: true } } as const;
+    const fresh = { $setOnInsert: { requestHash, keyId }, $currentDate: { createdAt: true }, ...changes } as const;
     return ifAbsent(() => records.updateOne({ _id, crawlId: id }, fresh, { upsert: true }));
+  }
+
+  /** The key of a start that was refused after all is free again, unless another start with it has got a slot meanwhile. */
+  async function forget({ id, organizationId, idempotency }: NewCrawl): Promise<void> {
+    if (idempotency === null) return;
+    await records.deleteOne({ _id: idempotencyIdOf(organizationId, idempotency.key), crawlId: id, kept: { $ne: true } });
   }
 
   /** One try; undefined when another caller has got ahead with the same idempotency key. */
@@ -107,11 +113,11 @@ export function createCrawlWrites(
     if (record === null && !(await remember(crawl))) return undefined;
     const taken = await rings.take(keyId, id);
     if (taken.takenAt === null) {
-      // Refused after all: the key is free again.
-      if (record === null && idempotency !== null)
-        await records.deleteOne({ _id: idempotencyIdOf(organizationId, idempotency.key), crawlId: id });
+      await forget(crawl);
       return { kind: 'rate_limited', retryAfterMs: taken.waitMs, starts: taken.starts };
     }
+    // One that was refused with the same record may have taken it back, and another crawl may have the key since: it is the answer.
+    if (!(await remember(crawl, { $set: { kept: true } }))) return undefined;
     const document = newDocument(crawl, taken.takenAt);
     const created = await ifAbsent(() => crawls.insertOne(document));
     const stored = created ? document : await findLatest(crawls, { _id: id, organizationId }, LIGHT);

@@ -6,6 +6,7 @@ import type {
   FindingDocument,
   IdempotencyDocument,
   KeyDocument,
+  LeaderDocument,
   MetaDocument,
   OrganizationDocument,
   PageDocument,
@@ -19,6 +20,8 @@ import type {
 /** The collections by name. */
 export type Database = {
   readonly meta: Collection<MetaDocument>;
+  /** The same collection, for its other record. */
+  readonly leader: Collection<LeaderDocument>;
   readonly organizations: Collection<OrganizationDocument>;
   readonly keys: Collection<KeyDocument>;
   readonly rings: Collection<RingDocument>;
@@ -35,6 +38,7 @@ export type Database = {
 
 export const databaseOf = (db: Db): Database => ({
   meta: db.collection('meta'),
+  leader: db.collection('meta'),
   organizations: db.collection('organizations'),
   keys: db.collection('api_keys'),
   rings: db.collection('start_rings'),

@@ -12,6 +12,14 @@ import type { Snapshot } from '#domain/snapshot.ts';
 /** The schema's version. The one document that always exists, which the server's time is read through. */
 export type MetaDocument = { readonly _id: 'schema'; readonly version: number };
 
+/** Beside it in `meta`, once there was a worker: who leads until `termMs` after `renewedAt`. */
+export type LeaderDocument = {
+  readonly _id: 'leader';
+  readonly candidate: string;
+  readonly renewedAt: Date;
+  readonly termMs: number;
+};
+
 export type OrganizationDocument = {
   /** The name: it is unique. */
   readonly _id: string;
@@ -49,6 +57,8 @@ export type IdempotencyDocument = {
   /** Whose ring the start takes a slot of, whoever completes it; null when it is complete, and was copied from another store. */
   readonly keyId: KeyId | null;
   readonly createdAt: Date;
+  /** A start has a slot for the crawl: whoever was refused with the same record does not take it back any more. */
+  readonly kept?: true;
 };
 
 export type SiteDocument = {
@@ -107,12 +117,11 @@ export type FindingDocument = Finding & { readonly crawl: CrawlId; readonly run:
 
 export type HoldDocument = {
   readonly granted: number;
-  /** What of it was charged; told by the settling, or by a copy that comes before its crawl. Before it the crawl knows. */
+  /** What of it was charged; told by a copy that comes before its crawl. Otherwise the crawl knows. */
   readonly used?: number;
-  readonly closedAt?: Date;
 };
 
-/** `free = limit − used − Σ granted of open holds`; below 0 after the limit was lowered. */
+/** `free = limit − used − Σ granted of holds`; below 0 after the limit was lowered. The holds are those of crawls that run. */
 export type UsageDocument = {
   /** `<organization id>:<month>`. */
   readonly _id: string;
@@ -122,9 +131,7 @@ export type UsageDocument = {
   readonly used: number;
   readonly free: number;
   readonly holds: Readonly<Record<CrawlId, HoldDocument>>;
-  /** When the oldest tombstone in `holds` was set; null without one. */
-  readonly firstClosedAt: Date | null;
-  /** +1 with each change of the tombstones. */
+  /** +1 with each crawl that is settled, also one that has no hold. */
   readonly closings: number;
 };
 
@@ -138,8 +145,16 @@ export type EventDocument = {
   readonly snapshot: Snapshot;
 };
 
-/** A crawl that was removed; what belongs to it is swept. */
-export type TrashDocument = { readonly _id: CrawlId; readonly idempotencyId: string | null };
+/**
+ * A crawl that was removed; what belongs to it is swept, and once more long after that: a worker that was paused in the midst of a batch
+ * may have brought its pages in since.
+ */
+export type TrashDocument = {
+  readonly _id: CrawlId;
+  readonly idempotencyId: string | null;
+  /** When all that belonged to it had gone. */
+  readonly emptiedAt: Date | null;
+};
 
 export type RobotsDocument = {
   /** The origin. */

@@ -3,7 +3,6 @@ import { TOMBSTONE_MS } from '#domain/quota.ts';
 import type { EventStore } from '../event-store.ts';
 import { type Database, deleteSome, timeOf } from './database.ts';
 import type { EventRelay } from './event-relay.ts';
-import type { QuotaWrites } from './quota-writes.ts';
 import type { Removal } from './removal.ts';
 
 /** The most records that one step of the sweep removes. */
@@ -12,7 +11,7 @@ const SWEEP_CRAWLS = 50;
 
 export type EventWrites = Pick<EventStore, 'relayEvents' | 'sweep'>;
 
-export function createEventWrites(database: Database, relay: EventRelay, quota: QuotaWrites, removal: Removal): EventWrites {
+export function createEventWrites(database: Database, relay: EventRelay, removal: Removal): EventWrites {
   const { crawls, events, organizations, idempotency, robots } = database;
 
   async function retireCrawls(before: EpochMs): Promise<number> {
@@ -55,11 +54,10 @@ export function createEventWrites(database: Database, relay: EventRelay, quota: 
     async sweep({ crawlsMs, idempotencyMs }) {
       const now = await timeOf(database);
       return (
-        (await removal.empty(SWEEP_STEP)) ||
+        (await removal.empty(SWEEP_STEP, now - TOMBSTONE_MS)) ||
         (await retireCrawls(now - crawlsMs)) ||
         (await sweepEvents(now - crawlsMs)) ||
         (await deleteSome(idempotency, { createdAt: { $lt: new Date(now - idempotencyMs) } }, SWEEP_STEP)) ||
-        (await quota.sweepHolds(now - TOMBSTONE_MS, SWEEP_CRAWLS)) ||
         (await deleteSome(robots, { expiresAt: { $lte: new Date(now) } }, SWEEP_STEP))
       );
     },

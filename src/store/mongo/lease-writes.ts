@@ -20,8 +20,11 @@ const EXPIRED = { $expr: { $lte: [EXPIRY, '$$NOW'] } };
 const LIVE = { $expr: { $gt: [EXPIRY, '$$NOW'] } };
 export const LIVE_LEASE = { ...HELD, ...LIVE } as Filter<CrawlDocument>;
 
-/** How many of an organization's oldest crawls are tried before its turn is counted anew: other workers try the same ones. */
+/** How many claimable crawls are tried before they are looked for anew: other workers try the same ones. */
 const CANDIDATES = 10;
+const CANDIDATE = { organizationId: 1, startedAt: 1, 'lease.token': 1 } as const;
+type Candidate = Pick<CrawlDocument, '_id' | 'organizationId' | 'startedAt'> & { readonly lease: Pick<CrawlDocument['lease'], 'token'> };
+const byAge = (a: Candidate, b: Candidate): number => a.startedAt.getTime() - b.startedAt.getTime() || (a._id < b._id ? -1 : 1);
 
 export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: QuotaWrites, pages: PageWrites): LeaseWrites {
   const { crawls } = database;
@@ -35,6 +38,18 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
     const [holds, leasesOnAuthority] = await Promise.all([quota.holdsOf(crawl), leasesOn(crawl.authority)]);
     return { snapshot: snapshotOf(crawl), token, batch: crawl.batch, holds, ending: crawl.ending, leasesOnAuthority, claimedAt };
   }
+
+  /**
+   * The crawl that `token` holds, if there is one, first; then some that are claimable, all of them when there are fewer than `CANDIDATES`.
+   * A seek in an index: this is what a worker with nothing to do costs. It reads also what a majority does not have yet, so that a claim
+   * whose answer was lost is not taken twice.
+   */
+  const look = (token: LeaseToken): Promise<Candidate[]> =>
+    crawls
+      .find({ state: 'running', 'lease.token': { $in: [null, token] } }, { projection: CANDIDATE, readConcern: { level: 'local' } })
+      .sort({ 'lease.token': -1 })
+      .limit(CANDIDATES)
+      .toArray();
 
   /** The organization whose turn it is: with the fewest leases, among equal ones the longest waiting. */
   async function nextOrganization(): Promise<OrganizationId | null> {
@@ -58,12 +73,25 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
     return next?._id ?? null;
   }
 
-  async function takeOldest(organizationId: OrganizationId, token: LeaseToken, leaseMs: number): Promise<CrawlDocument | undefined> {
-    const candidates = await crawls
-      .find({ state: 'running', organizationId, 'lease.token': null }, { projection: { _id: 1 } })
+  const oldestOf = (organizationId: OrganizationId): Promise<Candidate[]> =>
+    crawls
+      .find({ state: 'running', organizationId, 'lease.token': null }, { projection: CANDIDATE })
       .sort({ startedAt: 1, _id: 1 })
       .limit(CANDIDATES)
       .toArray();
+
+  /** The oldest crawls of the organization whose turn it is. Where few wait, what was seen of them tells; null when none waits. */
+  async function nextOf(seen: readonly Candidate[]): Promise<Candidate[] | null> {
+    const [first] = seen;
+    if (first === undefined) return null;
+    const areAll = seen.length < CANDIDATES;
+    const isOneOrganization = areAll && seen.every(({ organizationId }) => organizationId === first.organizationId);
+    const next = isOneOrganization ? first.organizationId : await nextOrganization();
+    if (next === null) return null;
+    return areAll ? seen.filter(({ organizationId }) => organizationId === next).toSorted(byAge) : oldestOf(next);
+  }
+
+  async function take(candidates: readonly Candidate[], token: LeaseToken, leaseMs: number): Promise<CrawlDocument | undefined> {
     for (const { _id } of candidates) {
       const taken = await crawls.findOneAndUpdate(
         { _id, state: 'running', 'lease.token': null },
@@ -85,14 +113,18 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
 
   return {
     async claim(token, leaseMs) {
-      // A claim whose answer was lost is answered again, also when a majority does not have it yet: it is not taken twice.
-      const held = await crawls.findOne({ 'lease.token': token, state: 'running' }, { readConcern: { level: 'local' } });
-      if (held !== null) return claimOf(held, token, await timeOf(database));
-      const taken = await untilWon(async () => {
-        const organization = await nextOrganization();
-        return organization === null ? null : takeOldest(organization, token, leaseMs);
+      const claimed = await untilWon(async () => {
+        const seen = await look(token);
+        if (seen[0]?.lease.token === token) {
+          const held = await crawls.findOne({ _id: seen[0]._id, 'lease.token': token }, { readConcern: { level: 'local' } });
+          return held === null ? undefined : { crawl: held, at: await timeOf(database) };
+        }
+        const candidates = await nextOf(seen);
+        if (candidates === null) return null;
+        const taken = await take(candidates, token, leaseMs);
+        return taken === undefined ? undefined : { crawl: taken, at: taken.lease.beatAt?.getTime() ?? 0 };
       });
-      return taken === null ? null : claimOf(taken, token, taken.lease.beatAt?.getTime() ?? 0);
+      return claimed === null ? null : claimOf(claimed.crawl, token, claimed.at);
     },
     async heartbeat(crawlId, token, leaseMs) {
       const crawl = await crawls.findOneAndUpdate(

@@ -10,6 +10,7 @@ import type { Database } from './database.ts';
 import { createEventReads } from './event-reads.ts';
 import { createEventRelay } from './event-relay.ts';
 import { createEventWrites } from './event-writes.ts';
+import { createLeadership } from './leadership.ts';
 import { createLeaseWrites } from './lease-writes.ts';
 import { createPageWrites } from './page-writes.ts';
 import { createQuotaWrites } from './quota-writes.ts';
@@ -38,7 +39,8 @@ export function createOperations(database: Database): Operations {
     ...createRunReads(database, pages),
     ...createRunWrites(database, steps, quota, pages),
     ...createEventReads(database),
-    ...createEventWrites(database, relay, quota, removal),
+    ...createLeadership(database),
+    ...createEventWrites(database, relay, removal),
     ...createCopies(database, steps, quota, pages, relay),
   };
 }

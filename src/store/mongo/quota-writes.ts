@@ -1,5 +1,5 @@
 import type { Month } from '#domain/batch.ts';
-import type { CrawlId, EpochMs, OrganizationId } from '#domain/ids.ts';
+import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import { chunkOf, type Hold } from '#domain/quota.ts';
 import type { Grant } from '../run-store.ts';
 import type { LightCrawl } from './crawl-records.ts';
@@ -20,12 +20,13 @@ export type QuotaWrites = {
   chargedIn(organizationId: OrganizationId, month: Month): Promise<Charged>;
   /** The open holds of a crawl. */
   holdsOf(crawl: LightCrawl): Promise<Hold[]>;
-  /** Null when the hold is closed: the crawl has ended. The month must be among the crawl's `months` before. */
-  grant(crawl: LightCrawl, month: Month, wanted: number): Promise<Grant | null>;
-  /** Closes the holds of a crawl that has ended and gives back what is unused. Repeatable. */
+  /**
+   * Null when the crawl has ended. `note`, called before the crawl gets its first pages of the month, puts the month among its `months`
+   * and answers false when it is no longer held.
+   */
+  grant(crawl: LightCrawl, month: Month, wanted: number, note: () => Promise<boolean>): Promise<Grant | null>;
+  /** Takes the holds of a crawl that has ended away and gives back what is unused. Repeatable. */
   settle(crawl: LightCrawl): Promise<void>;
-  /** Removes tombstones older than `before`; answers how many. */
-  sweepHolds(before: EpochMs, limit: number): Promise<number>;
 };
 
 export const usageId = (organizationId: OrganizationId, month: Month): string => `${organizationId}:${month}`;
@@ -33,9 +34,7 @@ const ABSENT = { $exists: false } as const;
 
 type OpenHold = { readonly crawl: CrawlId; readonly granted: number };
 const openHolds = (usage: UsageDocument): OpenHold[] =>
-  Object.entries(usage.holds).flatMap(([crawl, { granted, closedAt }]) =>
-    closedAt === undefined ? [{ crawl: crawl as CrawlId, granted }] : [],
-  );
+  Object.entries(usage.holds).map(([crawl, { granted }]) => ({ crawl: crawl as CrawlId, granted }));
 
 export function createQuotaWrites({ organizations, usage, crawls }: Database): QuotaWrites {
   /** What each of these crawls was charged in `month`; those that are gone are left out. */
@@ -52,7 +51,7 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
       if (organization === null) throw new RangeError(`There is no organization ${organizationId}.`);
       const { monthlyUrlQuota: limit, quotaVersion: limitVersion } = organization;
       if (found === null) {
-        const first = { _id, limit, limitVersion, used: 0, free: limit, holds: {}, firstClosedAt: null, closings: 0 };
+        const first = { _id, limit, limitVersion, used: 0, free: limit, holds: {}, closings: 0 };
         return (await ifAbsent(() => usage.insertOne(first))) ? first : undefined;
       }
       if (found.limitVersion >= limitVersion) return found;
@@ -61,25 +60,20 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
       return undefined;
     });
 
-  /** Closes one hold, or sets the tombstone of one that never was. Undefined when it changed meanwhile. */
+  /**
+   * Closes a hold, or sees to it that a first grant under way makes none: it expects the count of closings from before it has seen that
+   * the crawl is held. Undefined when the hold changed meanwhile.
+   */
   async function close(crawl: LightCrawl, month: Month): Promise<true | undefined> {
     const found = await usageOf(crawl.organizationId, month);
     const hold: HoldDocument | undefined = found.holds[crawl._id];
-    if (hold?.closedAt !== undefined) return true;
     const path = `holds.${crawl._id}`;
     const used = crawl.charged[month] ?? 0;
     const closed = await usage.updateOne(
-      {
-        _id: found._id,
-        [`${path}.granted`]: hold?.granted ?? ABSENT,
-        [`${path}.closedAt`]: ABSENT,
-        closings: found.closings,
-      },
-      {
-        $set: { [`${path}.granted`]: hold?.granted ?? 0, [`${path}.used`]: used },
-        $inc: { used, free: (hold?.granted ?? 0) - used, closings: 1 },
-        $currentDate: { [`${path}.closedAt`]: true, ...(found.firstClosedAt === null && { firstClosedAt: true }) },
-      },
+      { _id: found._id, [`${path}.granted`]: hold?.granted ?? ABSENT },
+      hold === undefined
+        ? { $inc: { closings: 1 } }
+        : { $unset: { [path]: '' as const }, $inc: { used, free: hold.granted - used, closings: 1 } },
     );
     return closed.matchedCount === 1 ? true : undefined;
   }
@@ -114,14 +108,13 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
       return found.flatMap(({ _id: id, holds }) => {
         const month = ids.get(id) ?? '';
         const hold = holds[_id];
-        return hold === undefined || hold.closedAt !== undefined ? [] : [{ month, granted: hold.granted, used: charged[month] ?? 0 }];
+        return hold === undefined ? [] : [{ month, granted: hold.granted, used: charged[month] ?? 0 }];
       });
     },
-    grant: ({ _id, organizationId, charged }, month, wanted) =>
+    grant: ({ _id, organizationId, charged }, month, wanted, note) =>
       untilWon<Grant | null>(async () => {
         const found = await usageOf(organizationId, month);
         const hold: HoldDocument | undefined = found.holds[_id];
-        if (hold?.closedAt !== undefined) return null;
         const granted = hold?.granted ?? 0;
         const used = charged[month] ?? 0;
         const chunk = chunkOf(Math.max(0, found.free), wanted);
@@ -135,42 +128,20 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
           );
           return { kind: others.some(({ crawl, granted: held }) => held > (charges.get(crawl) ?? 0)) ? 'wait' : 'exhausted' };
         }
+        if (hold === undefined && !(await note())) return null;
         const path = `holds.${_id}`;
         const expected = {
           _id: found._id,
           limitVersion: found.limitVersion,
           free: { $gte: chunk },
           [`${path}.granted`]: hold?.granted ?? ABSENT,
-          [`${path}.closedAt`]: ABSENT,
+          ...(hold === undefined && { closings: found.closings }),
         };
         const won = await usage.updateOne(expected, { $set: { [`${path}.granted`]: granted + chunk }, $inc: { free: -chunk } });
         return won.matchedCount === 1 ? { kind: 'granted', granted: granted + chunk, used } : undefined;
       }),
     async settle(crawl) {
       for (const month of crawl.months) await untilWon(() => close(crawl, month));
-    },
-    async sweepHolds(before, limit) {
-      const found = await usage
-        .find({ firstClosedAt: { $lte: new Date(before) } })
-        .sort({ firstClosedAt: 1 })
-        .limit(limit)
-        .toArray();
-      let removed = 0;
-      for (const { _id, holds, closings } of found) {
-        const closed = Object.entries(holds).flatMap(([crawl, { closedAt }]) => (closedAt === undefined ? [] : [{ crawl, closedAt }]));
-        const old = closed.filter(({ closedAt }) => closedAt.getTime() <= before);
-        const young = closed.filter(({ closedAt }) => closedAt.getTime() > before).map(({ closedAt }) => closedAt.getTime());
-        const swept = await usage.updateOne(
-          { _id, closings },
-          {
-            $inc: { closings: 1 },
-            $set: { firstClosedAt: young.length === 0 ? null : new Date(Math.min(...young)) },
-            $unset: Object.fromEntries(old.map(({ crawl }) => [`holds.${crawl}`, '' as const])),
-          },
-        );
-        if (swept.matchedCount === 1) removed += old.length;
-      }
-      return removed;
     },
   };
 }

@@ -12,15 +12,14 @@ export function createRunReads({ crawls, pages, robots }: Database, pageWrites: 
     (await crawls.findOne(heldBy(id, token), { projection: { _id: 1 } })) !== null;
   return {
     async getQueue() {
-      const leased = { $gt: ['$lease.token', null] };
       const [queue] = await crawls
-        .aggregate<{ waiting: number; since: Date | null; now: Date }>([
-          { $match: { state: 'running' } },
-          { $group: { _id: null, waiting: { $sum: { $cond: [leased, 0, 1] } }, since: { $min: { $cond: [leased, null, '$startedAt'] } } } },
+        .aggregate<{ waiting: number; since: Date; now: Date }>([
+          { $match: { state: 'running', 'lease.token': null } },
+          { $group: { _id: null, waiting: { $sum: 1 }, since: { $min: '$startedAt' } } },
           { $addFields: { now: '$$NOW' } },
         ])
         .toArray();
-      if (queue === undefined || queue.since === null) return { waiting: 0, oldestMs: 0 };
+      if (queue === undefined) return { waiting: 0, oldestMs: 0 };
       return { waiting: queue.waiting, oldestMs: Math.max(0, queue.now.getTime() - queue.since.getTime()) };
     },
     async readFrontier(crawlId, token, afterSeq, limit) {

@@ -66,12 +66,10 @@ export function createRunWrites(database: Database, steps: CrawlSteps, quota: Qu
     async grantQuota(crawlId, token, month, wanted) {
       const crawl = await steps.leased(crawlId, token);
       if (crawl === null) return 'lost';
-      if (!crawl.months.includes(month)) {
-        // The end of the crawl closes the holds of these months, so that a grant that comes after it finds its hold closed.
-        const noted = await crawls.updateOne(heldBy(crawlId, token), { $addToSet: { months: month } });
-        if (noted.matchedCount === 0) return 'lost';
-      }
-      return (await quota.grant(crawl, month, wanted)) ?? 'lost';
+      // The end of the crawl closes the holds of these months.
+      const note = async (): Promise<boolean> =>
+        (await crawls.updateOne(heldBy(crawlId, token), { $addToSet: { months: month } })).matchedCount === 1;
+      return (await quota.grant(crawl, month, wanted, note)) ?? 'lost';
     },
     beginAnalysis: (crawlId, token, ending) =>
       untilWon(async () => {

@@ -31,8 +31,7 @@ export const INDEXES: Readonly<Partial<Record<keyof Database, readonly IndexDesc
     by('organizationId', 'host', 'startedAt', '_id'),
     by('organizationId', 'host', 'state', 'startedAt', '_id'),
     by('organizationId', 'changedAt', '_id'),
-    by('state', 'organizationId', 'lease.token', 'startedAt', '_id'),
-    by('lease.token'),
+    by('state', 'lease.token', 'organizationId', 'startedAt', '_id'),
     by('authority', 'lease.token'),
     by('finishedAt'),
     by('outbox.type', 'changedAt'),
@@ -40,8 +39,8 @@ export const INDEXES: Readonly<Partial<Record<keyof Database, readonly IndexDesc
   ],
   pages: [unique('crawl', 'seq'), unique('crawl', 'urlHash'), by('crawl', 'status', 'seq')],
   findings: [unique('crawl', 'run', 'ordinal'), by('crawl', 'run', 'severity', 'ordinal'), by('crawl', 'run', 'rule', 'ordinal')],
-  usage: [by('firstClosedAt')],
   events: [unique('organizationId', 'seq'), unique('organizationId', 'key'), by('at')],
+  trash: [by('emptiedAt')],
   robots: [by('expiresAt')],
 };
 

@@ -69,6 +69,7 @@ export function assembleStore({ reads, write: submit, shut }: AssembleOptions): 
     getRobots: (...args) => read('getRobots', ...args),
     putRobots: (...args) => write('putRobots', ...args),
 
+    acquireLeadership: (...args) => write('acquireLeadership', ...args),
     relayEvents: (...args) => write('relayEvents', ...args),
     listEvents: (...args) => read('listEvents', ...args),
     sweep: (...args) => write('sweep', ...args),

@@ -9,6 +9,7 @@ import { createCrawlSteps } from './crawl-steps.ts';
 import { type CrawlWrites, createCrawlWrites } from './crawl-writes.ts';
 import { createEventReads, type EventReads } from './event-reads.ts';
 import { createEventWrites, type EventWrites } from './event-writes.ts';
+import { createLeadership, type Leadership } from './leadership.ts';
 import { createLeaseWrites, type LeaseWrites } from './lease-writes.ts';
 import { createPageWrites } from './page-writes.ts';
 import { createQuotaWrites } from './quota-writes.ts';
@@ -25,6 +26,7 @@ export type Writes = AccountWrites &
   LeaseWrites &
   RunWrites &
   EventWrites &
+  Leadership &
   CopyWrites & {
     /** Proves that the writing connection can begin a transaction. */
     ping(): void;
@@ -48,6 +50,7 @@ export function createWrites(sql: Sql, now: () => EpochMs): Writes {
     ...createLeaseWrites(sql, now, steps, quota),
     ...createRunWrites(sql, now, steps, quota, createPageWrites(sql)),
     ...createEventWrites(sql, now),
+    ...createLeadership(now),
     ...createCopyWrites(sql),
     ping() {},
   };

@@ -107,6 +107,7 @@ function exerciseAll(sql: Sql): string[] {
   writes.putRobots('https://a', { status: 200, body: '', error: null, fetchedAt: 0, expiresAt: 1 });
   reads.getRobots('https://a');
   reads.now();
+  writes.acquireLeadership('one', 1_000);
   writes.relayEvents(10);
   reads.listEvents(organization.id, 0, 10);
   copyAll(reads, writes, organization.id, id);
