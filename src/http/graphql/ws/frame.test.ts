@@ -16,6 +16,7 @@ it.each([0, 1, 125, 126, 127, 65_535, 65_536, 200_000])(
       connection.write(frameHead(bytes.length) + bytes, 'latin1');
       socket.send('after');
     });
+    await once(server, 'listening');
     const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const messages: string[] = [];
     client.on('message', (data, isBinary) => {
