@@ -38,6 +38,8 @@ export type ClusterOptions = {
 };
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** As `npm start` and the image have it. */
+const SMALL_YOUNG = '--max-semi-space-size=4';
 const READY = /^.*\bready\b.*?(http:\/\/\S+)\r?\n/m;
 const REDIS_READY = /Ready to accept connections/;
 
@@ -101,7 +103,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       name,
       spawn: (before, changes) => {
         const own = { BUS_URL: busUrl, PORT: String(before === 0 ? firstPort : before), ...environmentOf(name), ...changes };
-        return spawn(name, [process.execPath, MAIN, 'serve', '--role', role], { ...environment, ...own });
+        return spawn(name, [process.execPath, SMALL_YOUNG, MAIN, 'serve', '--role', role], { ...environment, ...own });
       },
       ready: urlOf,
       onEnded: tellEnd,

@@ -17,6 +17,7 @@ import type { ThreadParts } from './backend.ts';
 import { RUNNING } from './crawler-host.ts';
 import type { CrawlerThreadData } from './crawler-thread-data.ts';
 import { serveThreadMetrics } from './metrics.ts';
+import { releaseStartupHeap } from './startup-heap.ts';
 import { openThreadLink } from './thread-link.ts';
 
 /** Of workers on one MongoDB, which may be many. */
@@ -33,7 +34,9 @@ const stopAsked = new AbortController();
 main.once('message', () => stopAsked.abort());
 
 try {
-  crawl(await openThreadLink(link, { config, log, meter, signal: stopAsked.signal }));
+  const parts = await openThreadLink(link, { config, log, meter, signal: stopAsked.signal });
+  await releaseStartupHeap();
+  crawl(parts);
   main.postMessage(RUNNING);
 } catch (error) {
   if (!stopAsked.signal.aborted) throw error;

@@ -16,6 +16,7 @@ import { createProcessMetrics, type ProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
+import { releaseStartupHeap } from './startup-heap.ts';
 import { setThreadFlags } from './thread-flags.ts';
 import { readVersion } from './version.ts';
 
@@ -72,6 +73,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     url = await listen(http, config);
     // After all that commonly fails: a secret must not be made that nobody is told.
     const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal, makesSecret: role === 'all' });
+    await releaseStartupHeap();
     crawler?.start();
     if (role === 'worker') await Promise.race([crawler?.running, aborted(stopped)]);
     stopped.throwIfAborted();
