@@ -63,7 +63,7 @@ describe('a key', () => {
   );
 
   it(
-    'is confirmed by a look-up that all who ask in one moment share, and loses its followers at once when it is not',
+    'is confirmed by one look-up at a time, shared by all who ask meanwhile, and loses its followers at once when it is not',
     inWatchWorld(async ({ hub, store, caller, newCaller, calls }) => {
       const refusals: string[] = [];
       for (let count = 0; count < 2; count++) hub.followKey(caller, ({ code }) => refusals.push(code));
@@ -71,11 +71,33 @@ describe('a key', () => {
       hub.followKey(other, ({ code }) => refusals.push(`other: ${code}`));
       calls.clear();
       await Promise.all(Array.from({ length: 100 }, () => hub.confirmKey(caller)));
-      await hub.confirmKey(other);
       expect(calls.get('findKeyBySecret')).toBe(2);
+      await hub.confirmKey(other);
+      expect(calls.get('findKeyBySecret')).toBe(3);
       await store.revokeKey(caller.keyId);
       await expect(hub.confirmKey(caller)).rejects.toMatchObject({ code: 'unauthorized' });
       expect(refusals).toEqual(['unauthorized', 'unauthorized']);
+    }),
+  );
+
+  it(
+    'is confirmed to nobody by a look-up that had begun before it was revoked',
+    inWatchWorld(async ({ hub, store, caller, faults }) => {
+      const read = Promise.withResolvers<void>();
+      const held = Promise.withResolvers<void>();
+      faults.around = async (_call, _args, go) => {
+        const answer = await go();
+        read.resolve();
+        await held.promise;
+        return answer;
+      };
+      const before = hub.confirmKey(caller);
+      await read.promise;
+      await store.revokeKey(caller.keyId);
+      const after = hub.confirmKey(caller);
+      held.resolve();
+      await before;
+      await expect(after).rejects.toMatchObject({ code: 'unauthorized' });
     }),
   );
 

@@ -22,6 +22,7 @@ const CHECK_MS = 3_000;
 
 type Deps = { readonly store: Pick<Store, 'findKeyBySecret'>; readonly timers: Timers; readonly warn: SparseWarn };
 type Follower = { readonly caller: Caller; readonly onLost: (refusal: Refusal) => void };
+type LookUp = { readonly answer: Promise<ApiKey | null>; next: Promise<ApiKey | null> | null };
 type Followed = { readonly followers: Set<Follower>; stopAlarm: () => void };
 
 /** `stop`: nobody is called any more, and nothing looked up for followers. */
@@ -29,7 +30,7 @@ export type FollowedKeys = { readonly followKey: FollowKey; readonly confirmKey:
 
 export function createFollowKey({ store, timers, warn }: Deps): FollowedKeys {
   const keys = new Map<string, Followed>();
-  const asked = new Map<string, Promise<ApiKey | null>>();
+  const lookUps = new Map<string, LookUp>();
   let stopped = false;
 
   /** Never rejects. */
@@ -50,16 +51,23 @@ export function createFollowKey({ store, timers, warn }: Deps): FollowedKeys {
     }
   }
 
-  /** Whoever asks in one moment shares a look-up. */
+  /** One look-up of a secret at a time; whoever asks meanwhile shares the next one. */
   function lookUp(secretHash: string): Promise<ApiKey | null> {
-    const before = asked.get(secretHash);
-    if (before !== undefined) return before;
-    const answer = Promise.resolve().then(() => {
-      asked.delete(secretHash);
-      return store.findKeyBySecret(secretHash);
-    });
-    asked.set(secretHash, answer);
-    return answer;
+    const underWay = lookUps.get(secretHash);
+    if (underWay === undefined) return beginLookUp(secretHash);
+    const begin = (): Promise<ApiKey | null> => beginLookUp(secretHash);
+    underWay.next ??= underWay.answer.then(begin, begin);
+    return underWay.next;
+  }
+
+  function beginLookUp(secretHash: string): Promise<ApiKey | null> {
+    const lookUp: LookUp = { answer: store.findKeyBySecret(secretHash), next: null };
+    lookUps.set(secretHash, lookUp);
+    const forget = (): void => {
+      if (lookUp.next === null) lookUps.delete(secretHash);
+    };
+    lookUp.answer.then(forget, forget);
+    return lookUp.answer;
   }
 
   function follow(secretHash: string): Followed {

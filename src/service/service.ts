@@ -26,7 +26,7 @@ import { createStartCrawl, type StartCrawl } from './start-crawl.ts';
 import { createWatchHub, type WatchHub } from './watch-crawl.ts';
 
 /** Every use case, as REST and GraphQL call them. */
-export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey' | 'confirmKey'> & {
+export type Service = Pick<WatchHub, 'watchCrawl' | 'watchOrganization' | 'followKey' | 'confirmKey' | 'readWatched'> & {
   readonly authenticate: Authenticate;
   readonly admitScrape: AdmitScrape;
   readonly limitRequests: LimitRequests;

@@ -7,6 +7,7 @@ import type { Store } from '#store/store.ts';
 import type { Log } from '#telemetry.ts';
 import { createCrawlFeeds } from './crawl-feeds.ts';
 import { type ConfirmKey, createFollowKey, type FollowKey } from './follow-key.ts';
+import type { GetCrawl } from './get-crawl.ts';
 import { createOrganizationFeeds } from './organization-feeds.ts';
 import { createReadSnapshot } from './read-snapshot.ts';
 import { requireScope } from './require-scope.ts';
@@ -32,6 +33,8 @@ export type WatchHub = {
   readonly watchOrganization: WatchOrganization;
   readonly followKey: FollowKey;
   readonly confirmKey: ConfirmKey;
+  /** As `GetCrawl`, by a read that is shared with all who ask at the same time: they may be thousands that come back at once. */
+  readonly readWatched: GetCrawl;
   /** Ends every watch, and refuses new ones, with `unavailable`: the watchers are to reconnect. Nothing is left open or ticking. */
   stop(): void;
 };
@@ -87,6 +90,12 @@ export function createWatchHub({ store, bus, timers, log }: Deps): WatchHub {
     },
     followKey: keys.followKey,
     confirmKey: keys.confirmKey,
+    async readWatched(id, caller) {
+      requireScope(caller, 'crawls:read');
+      const stored = await readSnapshot(id);
+      if (stored === null || stored.organizationId !== caller.organizationId) throw notFound();
+      return stored;
+    },
     stop() {
       stopped = true;
       stopListening();

@@ -225,12 +225,6 @@ describe('a crawl that finishes while watchers begin', () => {
         await step();
         return read;
       },
-      async getCrawl(...args) {
-        await step();
-        const read = await store.getCrawl(...args);
-        await step();
-        return read;
-      },
     });
     await withGraphql(
       async (graphql) => {

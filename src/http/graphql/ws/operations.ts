@@ -184,7 +184,7 @@ export function createOperations({ service, schema, prepare, presentError, limit
         channel,
         observer,
         confirm: () => service.confirmKey(sender.caller),
-        readCrawl: (crawlId) => service.getCrawl(crawlId, sender.caller),
+        readCrawl: (crawlId) => service.readWatched(crawlId, sender.caller),
         isFirst: running === undefined,
       });
     },
