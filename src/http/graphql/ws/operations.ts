@@ -142,7 +142,9 @@ export function createOperations({ service, schema, prepare, presentError, limit
         observer.executed(operationNode.operation, 'refused');
         return refusals;
       }
-      return { schema, document: prepared.document, operationName: operationName ?? null, variableValues, id, query, sender };
+      const { document } = prepared;
+      const text = document.loc?.source.body ?? query; // the same, but kept once for all who ask it
+      return { schema, document, operationName: operationName ?? null, variableValues, id, query: text, sender };
     },
 
     execute(operation) {

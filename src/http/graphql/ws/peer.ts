@@ -22,6 +22,8 @@ export type PeerTimes = {
   readonly stalledMs: number;
 };
 
+const ignore = (): void => {};
+
 /** What may wait in a socket's buffer; no operation keeps more than one frame there, so that only floods of requests get so far. */
 const MOST_BUFFERED = 1024 * 1024;
 /** RFC 6455 §5.5: a control frame has room for so much reason. */
@@ -38,7 +40,7 @@ export function createPeer(socket: WebSocket, connection: Socket, now: () => num
     if (socket.bufferedAmount > MOST_BUFFERED) socket.terminate(); // it asks and asks, and does not read the answers
   }
   for (const sign of ['message', 'ping', 'pong']) socket.on(sign, onSign);
-  socket.on('error', () => {}); // 'close' follows
+  socket.on('error', ignore); // 'close' follows
 
   /** Since when something has waited without any of it being taken. It is found by looking now and then: noting each frame costs more. */
   function isStalled(at: number): boolean {
