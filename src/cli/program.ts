@@ -3,6 +3,7 @@ import { readVersion } from '#compose/version.ts';
 import { ConfigError } from '#config/config.ts';
 import { addConfig } from './config.ts';
 import { type Context, UsageError } from './context.ts';
+import { addCrawl } from './crawl.ts';
 import { addKeys } from './keys.ts';
 import { addMigrate } from './migrate.ts';
 import { addOpenapi } from './openapi.ts';
@@ -13,6 +14,7 @@ import { addServe } from './serve.ts';
 const EXAMPLES = `
 Examples:
   crawlgate serve                                   start the service; the first start makes an API key
+  crawlgate crawl https://example.com/              one crawl, without a server, and what is wrong with the site
   crawlgate orgs create acme --quota 50000          a tenant with its own keys, crawls and quota
   crawlgate keys create -o acme --name ci           a key for it; the secret is shown once
   crawlgate migrate --from sqlite:data/crawlgate.db --to mongodb://db1/crawlgate
@@ -40,6 +42,7 @@ function createProgram(context: Context): Command {
     })
     .addHelpText('after', EXAMPLES);
   addServe(program, context);
+  addCrawl(program, context);
   addOrgs(program, context);
   addKeys(program, context);
   addMigrate(program, context);

@@ -9,10 +9,9 @@ import type { Store } from '#store/store.ts';
 import { createStderrLog, type Log } from '#telemetry.ts';
 import { pause, systemTimers } from '#worker/timers.ts';
 import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
-import { type CrawlerHost, createCrawlerHost } from './crawler-host.ts';
-import type { CrawlerThreadData } from './crawler-thread-data.ts';
+import { createCrawlerOf } from './crawler-of.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
-import { createProcessMetrics, type ProcessMetrics } from './metrics.ts';
+import { createProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 import { openSqliteBackend } from './sqlite-backend.ts';
@@ -53,7 +52,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     const backend = await openBackend({ config, log, shutdown, metrics, signal: stopped });
     const store = metrics.measured(backend.store, role === 'worker' ? 'worker' : 'clients');
     let url = '';
-    const crawler = role === 'gateway' ? null : createHost({ config, backend, metrics, log, url: () => url });
+    const crawler = role === 'gateway' ? null : createCrawlerOf({ config, backend, metrics, log, contact: () => config.publicUrl ?? url });
     const http = createHttpServer({
       service: await openService({ config, role, backend, store, log }),
       healthOnly: role === 'worker',
@@ -122,22 +121,6 @@ async function openService({ config, role, backend, store, log }: ServiceParts):
     log,
   });
 }
-
-type HostParts = Parts & { readonly metrics: ProcessMetrics; readonly url: () => string };
-
-const createHost = ({ config, backend, metrics, log, url }: HostParts): CrawlerHost =>
-  createCrawlerHost({
-    entry: new URL('./crawler-thread.ts', import.meta.url),
-    prepare() {
-      const { link, transferList } = backend.linkThread();
-      const counted = metrics.threadStart('crawler');
-      const userAgent = `crawlgate/${readVersion()} (+${config.publicUrl ?? url()})`;
-      const workerData: CrawlerThreadData = { config, userAgent, link, ...counted.workerData, stopMs: STOP_LIMITS.crawler - AHEAD_MS };
-      return { workerData, transferList: [...transferList, ...counted.transferList] };
-    },
-    onEnded: backend.loseThread,
-    log,
-  });
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

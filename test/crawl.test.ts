@@ -1,0 +1,129 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startEndlessSite } from './fixtures/endless-site.ts';
+import { answer, page, startSite } from './fixtures/site.ts';
+import { runCli, spawnCli } from './server-process.ts';
+
+const site = await startSite({
+  '/': page('Home', ['/a', '/b', '/gone', '/evil']),
+  '/a': page('Same'),
+  '/b': page('Same', ['/gone']),
+  '/gone': answer(404, { 'content-type': 'text/html' }, page('Not here')),
+  '/evil': page('\u001b[2J\u009b2JHidden', ['/hidden']),
+  '/hidden': page('\u001b[2J\u009b2JHidden'),
+});
+afterAll(() => site.close());
+
+/** Where the command may put files, which must be empty afterwards. */
+function tempRoot() {
+  const path = mkdtempSync(join(tmpdir(), 'crawlgate-test-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+async function crawl(...words: string[]) {
+  using root = tempRoot();
+  // variables of a service that runs elsewhere: none of it is touched
+  const foreign = { STORE_URL: 'mongodb://127.0.0.1:1/none', BUS_URL: 'redis://127.0.0.1:1', CRAWLGATE_API_KEY: 'k'.repeat(30) };
+  const ended = await runCli(['crawl', ...words], { TMPDIR: root.path, ...foreign });
+  expect(readdirSync(root.path)).toEqual([]);
+  return ended;
+}
+
+describe('crawlgate crawl', () => {
+  it('tells what it found by rule, the gravest first, and leaves nothing behind', async () => {
+    const { code, stdout, stderr } = await crawl(site.origin, '--allow-private');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^([a-z]+: \d+ of \d+ pages\n)+$/) });
+    expect(stderr).toMatch(/finished: 6 of 6 pages\n$/);
+    expect(stdout.replace(/in \d+\.\d s/, 'in 0.0 s').replaceAll(site.origin, 'http://site').replace(/^ {2}(To do: )?[A-Z].*\n/gm, '')).toBe(
+      `http://site/ done in 0.0 s
+pages: 6 crawled; 4 findings
+
+HIGH link.broken_internal: 1 finding
+  - http://site/gone
+    status: 404
+    link count: 2
+    linked from:
+      http://site/
+      http://site/b
+
+MEDIUM http.client_error: 1 finding
+  - http://site/gone
+    status: 404
+
+MEDIUM title.duplicate: 2 findings
+  - title: Same
+    page count: 2
+    pages:
+      http://site/a
+      http://site/b
+  - title: \ufffd[2J\ufffd2JHidden
+    page count: 2
+    pages:
+      http://site/evil
+      http://site/hidden
+`,
+    );
+    expect(new Set(site.seen.map(({ userAgent }) => userAgent.replace(/\d+\.\d+\.\d+/, '*')))).toEqual(new Set(['crawlgate/*']));
+  });
+
+  it('prints JSON with the names of the API, and fails where a build asks it to', async () => {
+    const { code, stdout, stderr } = await crawl(site.origin, '--allow-private', '--json', '--max-depth', '1', '--fail-on', 'medium');
+    expect({ code, last: stderr.split('\n').at(-2) }).toEqual({ code: 1, last: 'crawlgate: of the findings, 3 are of severity medium or above' });
+    const { crawl: told, findings } = JSON.parse(stdout);
+    expect(told).toMatchObject({ state: 'done', endReason: 'completed', error: null, urlsCrawled: 5, urlsQueued: 0, findingsCount: 3 });
+    expect(findings.map(({ rule }: { rule: string }) => rule).sort()).toEqual(['http.client_error', 'link.broken_internal', 'title.duplicate']);
+    expect(findings[0]).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), why: expect.any(String), evidence: expect.any(Object) });
+    expect(await crawl(site.origin, '--allow-private', '--max-urls', '1', '--fail-on', 'high')).toMatchObject({ code: 0 });
+  });
+
+  it('says why a crawl failed, with exit code 1', async () => {
+    const closed = await startSite({});
+    await closed.close();
+    const { code, stdout, stderr } = await crawl(closed.origin, '--allow-private');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/ failed in [\d.]+ s\nCould not connect to 127\.0\.0\.1.*\npages: 0 crawled, .*; not analysed\n$/);
+    expect(stderr).toMatch(/\ncrawlgate: the crawl failed\n$/);
+  });
+
+  it('crawls public addresses only, until it is told that others may be', async () => {
+    expect(await crawl(site.origin)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'crawlgate: the URL must not be the non-public address 127.0.0.1; --allow-private lets this machine and private networks be crawled\n',
+    });
+    const named = await crawl(site.origin.replace('127.0.0.1', 'localhost'));
+    expect(named).toMatchObject({ code: 1, stderr: expect.stringMatching(/: the crawl failed; --allow-private lets .* be crawled\n$/) });
+    const secret = await crawl('http://169.254.169.254/', '--allow-private');
+    expect(secret).toMatchObject({ code: 2, stderr: 'crawlgate: the URL must not be the non-public address 169.254.169.254\n' });
+  });
+
+  it.each([
+    [['ftp://example.com/'], /^crawlgate: the URL must be an http or https URL, not ftp:\n$/],
+    [['https://example.com/', '--max-urls', '0'], /^crawlgate: --max-urls must be a whole number, at least 1\n$/],
+    [['https://example.com/', '--max-depth', '-1'], /^crawlgate: .*--max-depth.*whole number/],
+    [['https://example.com/', '--fail-on', 'fatal'], /^crawlgate: .*--fail-on.*high, medium, low/],
+    [[], /^crawlgate: missing required argument 'url'/],
+  ])('refuses %j with exit code 2', async (words, told) => {
+    expect(await crawl(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(told) });
+  });
+
+  it('reports what was found by then when it is interrupted', async () => {
+    using root = tempRoot();
+    const endless = await startEndlessSite({ wide: 4 });
+    const running = spawnCli(['crawl', endless.origin, '--allow-private', '--max-urls', '10000', '--max-depth', '10000', '--json'], {
+      TMPDIR: root.path,
+    });
+    await running.says(/fetching: /);
+    await endless.asked(20);
+    running.kill('SIGINT');
+    expect(await running.ended).toEqual({ code: 1, signal: null });
+    const { crawl: told } = JSON.parse(running.output.stdout);
+    expect(told).toMatchObject({ state: 'failed', endReason: 'cancelled', findingsCount: expect.any(Number) });
+    expect(told.urlsCrawled).toBeGreaterThan(0);
+    expect(running.output.stderr).toMatch(/\ncrawlgate: the crawl failed\n$/);
+    expect(readdirSync(root.path)).toEqual([]);
+    await endless.close();
+  });
+});
