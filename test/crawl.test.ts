@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startEndlessSite } from './fixtures/endless-site.ts';
 import { answer, page, startSite } from './fixtures/site.ts';
 import { runCli, spawnCli } from './server-process.ts';
 
@@ -36,7 +35,12 @@ describe('crawlgate crawl', () => {
     const { code, stdout, stderr } = await crawl(site.origin, '--allow-private');
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^([a-z]+: \d+ of \d+ pages\n)+$/) });
     expect(stderr).toMatch(/finished: 6 of 6 pages\n$/);
-    expect(stdout.replace(/in \d+\.\d s/, 'in 0.0 s').replaceAll(site.origin, 'http://site').replace(/^ {2}(To do: )?[A-Z].*\n/gm, '')).toBe(
+    expect(
+      stdout
+        .replace(/in \d+\.\d s/, 'in 0.0 s')
+        .replaceAll(site.origin, 'http://site')
+        .replace(/^ {2}(To do: )?[A-Z].*\n/gm, ''),
+    ).toBe(
       `http://site/ done in 0.0 s
 pages: 6 crawled; 4 findings
 
@@ -68,13 +72,34 @@ MEDIUM title.duplicate: 2 findings
     expect(new Set(site.seen.map(({ userAgent }) => userAgent.replace(/\d+\.\d+\.\d+/, '*')))).toEqual(new Set(['crawlgate/*']));
   });
 
+  it('shows people twenty findings of a rule, and says how many more there are', async () => {
+    const paths = Array.from({ length: 25 }, (_, n) => `/${n}`);
+    const untitled = await startSite({ '/': page('Home', paths), ...Object.fromEntries(paths.map((path) => [path, page('')])) });
+    const { stdout } = await crawl(untitled.origin, '--allow-private');
+    expect(stdout).toContain('\nHIGH title.missing: 25 findings\n');
+    expect(stdout.match(/^ {2}- http/gm)).toHaveLength(20);
+    expect(stdout).toMatch(/\n {2}- and 5 more, which --json prints\n$/);
+    await untitled.close();
+  });
+
   it('prints JSON with the names of the API, and fails where a build asks it to', async () => {
     const { code, stdout, stderr } = await crawl(site.origin, '--allow-private', '--json', '--max-depth', '1', '--fail-on', 'medium');
-    expect({ code, last: stderr.split('\n').at(-2) }).toEqual({ code: 1, last: 'crawlgate: of the findings, 3 are of severity medium or above' });
+    expect({ code, last: stderr.split('\n').at(-2) }).toEqual({
+      code: 1,
+      last: 'crawlgate: of the findings, 3 are of severity medium or above',
+    });
     const { crawl: told, findings } = JSON.parse(stdout);
     expect(told).toMatchObject({ state: 'done', endReason: 'completed', error: null, urlsCrawled: 5, urlsQueued: 0, findingsCount: 3 });
-    expect(findings.map(({ rule }: { rule: string }) => rule).sort()).toEqual(['http.client_error', 'link.broken_internal', 'title.duplicate']);
-    expect(findings[0]).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/), why: expect.any(String), evidence: expect.any(Object) });
+    expect(findings.map(({ rule }: { rule: string }) => rule).sort()).toEqual([
+      'http.client_error',
+      'link.broken_internal',
+      'title.duplicate',
+    ]);
+    expect(findings[0]).toMatchObject({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      why: expect.any(String),
+      evidence: expect.any(Object),
+    });
     expect(await crawl(site.origin, '--allow-private', '--max-urls', '1', '--fail-on', 'high')).toMatchObject({ code: 0 });
   });
 
@@ -91,7 +116,8 @@ MEDIUM title.duplicate: 2 findings
     expect(await crawl(site.origin)).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'crawlgate: the URL must not be the non-public address 127.0.0.1; --allow-private lets this machine and private networks be crawled\n',
+      stderr:
+        'crawlgate: the URL must not be the non-public address 127.0.0.1; --allow-private lets this machine and private networks be crawled\n',
     });
     const named = await crawl(site.origin.replace('127.0.0.1', 'localhost'));
     expect(named).toMatchObject({ code: 1, stderr: expect.stringMatching(/: the crawl failed; --allow-private lets .* be crawled\n$/) });
@@ -111,19 +137,16 @@ MEDIUM title.duplicate: 2 findings
 
   it('reports what was found by then when it is interrupted', async () => {
     using root = tempRoot();
-    const endless = await startEndlessSite({ wide: 4 });
-    const running = spawnCli(['crawl', endless.origin, '--allow-private', '--max-urls', '10000', '--max-depth', '10000', '--json'], {
-      TMPDIR: root.path,
-    });
-    await running.says(/fetching: /);
-    await endless.asked(20);
+    const slow = await startSite({ '/': page('', ['/never']), '/never': () => {} });
+    const asked = slow.asked('/never');
+    const running = spawnCli(['crawl', slow.origin, '--allow-private', '--json'], { TMPDIR: root.path });
+    await asked;
     running.kill('SIGINT');
     expect(await running.ended).toEqual({ code: 1, signal: null });
     const { crawl: told } = JSON.parse(running.output.stdout);
-    expect(told).toMatchObject({ state: 'failed', endReason: 'cancelled', findingsCount: expect.any(Number) });
-    expect(told.urlsCrawled).toBeGreaterThan(0);
+    expect(told).toMatchObject({ state: 'failed', endReason: 'cancelled', urlsCrawled: 1, urlsQueued: 1, findingsCount: 1 });
     expect(running.output.stderr).toMatch(/\ncrawlgate: the crawl failed\n$/);
     expect(readdirSync(root.path)).toEqual([]);
-    await endless.close();
+    await slow.close();
   });
 });

@@ -59,7 +59,9 @@ export function addCrawl(program: Command, context: Context): void {
       const opened = await openPrivateService({ config, cut });
       try {
         const final = await crawl(opened, { url, maxUrls, maxDepth }, { context, stop, cut }).catch((error: unknown) => {
-          throw error instanceof Refusal && error.code === 'invalid_request' ? new UsageError(reasonsOf(error) + hintFor(url)) : error;
+          throw error instanceof Refusal && error.code === 'invalid_request'
+            ? new UsageError(reasonsOf(error) + hintFor(url, config.allowNetworks))
+            : error;
         });
         const findings = await allFindings(opened, final);
         context.out(json ? `${JSON.stringify(reportRecord(final, findings), null, 2)}\n` : reportText(final, findings));
@@ -103,8 +105,11 @@ const reasonsOf = ({ message, facts: { errors = [] } }: Refusal): string =>
   errors.map((error) => `${('pointer' in error && NAMES[error.pointer]) || 'the call'} ${error.detail}`).join('; ') || message;
 
 const HINT = '; --allow-private lets this machine and private networks be crawled';
-/** When that would help. Only what is refused comes here. */
-const hintFor = (url: string): string => ('wrong' in parseStartUrl(url, PRIVATE_NETWORKS.map(parseNetwork)) ? '' : HINT);
+/** When that would help. */
+const hintFor = (url: string, allowed: readonly string[]): string => {
+  const isRefused = (networks: readonly string[]): boolean => 'wrong' in parseStartUrl(url, networks.map(parseNetwork));
+  return isRefused(allowed) && !isRefused(PRIVATE_NETWORKS) ? HINT : '';
+};
 
 async function allFindings({ service, caller }: PrivateService, { id }: Snapshot): Promise<DescribedFinding[]> {
   const findings: DescribedFinding[] = [];
