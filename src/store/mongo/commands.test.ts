@@ -61,6 +61,7 @@ withServer('the commands that MongoDB is sent', (url) => {
     const page = { organizationId, siteId, state: 'running', after: { startedAt: startedAt + 1, id }, limit: 50 } as const;
     expect(await commandsOf(() => store.listCrawls(page))).toEqual(['find']);
     expect(await commandsOf(() => store.getSnapshots([id]))).toEqual(['find']);
+    expect(await commandsOf(() => store.getVersions([{ organizationId, id }]))).toEqual(['find']);
     expect(await commandsOf(() => store.listSites({ organizationId, limit: 50 }))).toEqual(['find']);
     await store.cancelCrawl(organizationId, id);
   });
