@@ -6,11 +6,12 @@ import { withRedisServer } from '#redis/fixtures/redis-server.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { startBalancer, withHaproxy } from './fixtures/balancer.ts';
 import { startEndlessSite } from './fixtures/endless-site.ts';
-import { expectRising, watchCrawl } from './fixtures/watchers.ts';
+import { expectRising, type Watcher, watchCrawl } from './fixtures/watchers.ts';
 import { expectWhole } from './fixtures/whole.ts';
 import { apiOf, isFinal } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
+/** So many at once, until each gateway has some. */
 const WATCHERS = 40;
 const CLIENTS = 8;
 const GOING_AWAY = 1001;
@@ -27,6 +28,9 @@ const statusOf = (url: string, agent: Agent | false): Promise<number | string> =
     sent.end();
   });
 
+const hasWatchers = async ({ url }: { readonly url: string }): Promise<boolean> =>
+  /^crawlgate_streams_open\{kind="websocket",[^}]*\} [1-9]/m.test(await (await apiOf(url, KEY).fetch('/metrics')).text());
+
 withServer('the balancer of deploy/', (url, admin) =>
   withRedisServer(() =>
     withHaproxy(() => {
@@ -42,11 +46,16 @@ withServer('the balancer of deploy/', (url, admin) =>
         const site = await startEndlessSite({ wide: 4 });
 
         const id = await api.start({ url: site.origin, maxUrls: 10_000, maxDepth: 100_000 });
-        const watchers = Array.from({ length: WATCHERS }, () => watchCrawl({ id, key: KEY, urls: [balancer.url] }));
+        // the balancer leaves out a gateway that takes a second to answer, as one on a busy machine may
+        const watchers: Watcher[] = [];
+        while (!(await Promise.all(cluster.gateways.map(hasWatchers))).every(Boolean)) {
+          const more = Array.from({ length: WATCHERS }, () => watchCrawl({ id, key: KEY, urls: [balancer.url] }));
+          watchers.push(...more);
+          await Promise.all(more.map((watcher) => watcher.until(({ urlsCrawled }) => urlsCrawled > 10)));
+        }
         const stream = await openEventStream(balancer.port, `/v1/crawls/${id}/updates`, { authorization });
         expect(stream.headers['content-type']).toBe('text/event-stream');
         expect(JSON.parse((await stream.next())?.data ?? '{}')).toMatchObject({ state: 'running' });
-        await Promise.all(watchers.map((watcher) => watcher.until(({ urlsCrawled }) => urlsCrawled > 10)));
         const query = JSON.stringify({ query: `{ crawl(id: "${id}") { state } }` });
         const answer = await api.fetch('/graphql', { method: 'POST', body: query });
         expect(await answer.json()).toEqual({ data: { crawl: { state: 'RUNNING' } } });
@@ -71,7 +80,7 @@ withServer('the balancer of deploy/', (url, admin) =>
         await untilPolled(300);
         const left = watchers.filter(({ closed }) => closed.length > 0);
         expect(left.length).toBeGreaterThan(0);
-        expect(left.length).toBeLessThan(WATCHERS);
+        expect(left.length).toBeLessThan(watchers.length);
         await Promise.all(left.map((watcher) => watcher.until((_, { seen: parts }) => parts.length === 2 && parts[1]?.length !== 0)));
 
         await gateway.start();
