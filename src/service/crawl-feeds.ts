@@ -1,6 +1,7 @@
 import { notFound } from '#domain/errors.ts';
 import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
+import type { Store } from '#store/store.ts';
 import { type AttachDeps, type Attachment, attach } from './attach.ts';
 import { createPace } from './pace.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
@@ -14,7 +15,7 @@ export type CrawlFeeds = {
   onGap(): void;
 };
 
-type Deps = AttachDeps & { readonly readSnapshot: ReadSnapshot };
+type Deps = AttachDeps & { readonly store: Pick<Store, 'getVersions'>; readonly readSnapshot: ReadSnapshot };
 
 type Feed = {
   readonly id: CrawlId;
@@ -29,13 +30,16 @@ type Feed = {
   open: boolean;
 };
 
-/** A watched crawl that was not heard of for this long is read again, in milliseconds. */
+/** A watched crawl that was not heard of for this long is asked for its version, in milliseconds. */
 const REREAD_MS = 10_000;
+/** Crawls in one query. */
+const MOST_VERSIONS = 250;
 const TICK_MS = 1_000;
+const UNREADABLE = 'a watched crawl could not be read: it is tried again';
 /** At most 5 a second. */
 const PACE_MS = 200;
 
-export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
+export function createCrawlFeeds({ store, readSnapshot, ...deps }: Deps): CrawlFeeds {
   const { timers, warn } = deps;
   const feeds = new Map<CrawlId, Feed>();
   let stopTicking: (() => void) | null = null;
@@ -78,6 +82,11 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
     for (const watch of feed.watches) watch.offer(snapshot);
   }
 
+  /** At the next tick, unless it was heard of since `readAt`. */
+  function again(feed: Feed | undefined, readAt: number): void {
+    if (feed?.knownAt === readAt) feed.knownAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Never rejects. */
   async function reread(feed: Feed): Promise<void> {
     const readAt = timers.now();
@@ -87,8 +96,8 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
       if (snapshot !== null) hear(feed, snapshot);
       else if (feed.open) endDeleted(feed);
     } catch (error) {
-      if (feed.knownAt === readAt) feed.knownAt = Number.NEGATIVE_INFINITY; // again at the next tick
-      warn(error, 'a watched crawl could not be read: it is tried again');
+      again(feed, readAt);
+      warn(error, UNREADABLE);
     }
   }
 
@@ -96,10 +105,34 @@ export function createCrawlFeeds({ readSnapshot, ...deps }: Deps): CrawlFeeds {
     for (const watch of feed.watches) watch.end({ kind: 'refused', refusal: notFound() });
   }
 
+  /** Whose version is still the known one, as nearly always, is not read whole. Never rejects. */
   async function rereadUnheard(): Promise<void> {
-    const before = timers.now() - REREAD_MS;
-    const unheard = [...feeds.values()].filter(({ knownAt }) => knownAt <= before);
-    await Promise.all(unheard.map(reread));
+    const readAt = timers.now();
+    const unheard: Snapshot[] = [];
+    for (const feed of feeds.values()) {
+      if (feed.latest === null || feed.knownAt > readAt - REREAD_MS) continue; // null: who is on the way will read it
+      feed.knownAt = readAt;
+      unheard.push(feed.latest);
+    }
+    for (let at = 0; at < unheard.length; at += MOST_VERSIONS) {
+      try {
+        await readVersions(unheard.slice(at, at + MOST_VERSIONS));
+      } catch (error) {
+        for (const { id } of unheard.slice(at)) again(feeds.get(id), readAt);
+        return warn(error, UNREADABLE);
+      }
+    }
+  }
+
+  async function readVersions(known: readonly Snapshot[]): Promise<void> {
+    const versions = await store.getVersions(known);
+    for (const { id } of known) {
+      const feed = feeds.get(id);
+      const version = versions.get(id);
+      if (feed?.latest == null) continue; // left, or final, meanwhile
+      if (version === undefined) endDeleted(feed);
+      else if (version > feed.latest.version) void reread(feed);
+    }
   }
 
   function tick(): void {

@@ -228,7 +228,7 @@ describe('a bus that loses everything', () => {
       await timers.advance(5_000);
       const last = await crawl.finish();
       await timers.advance(4_500);
-      expect([reading.given.length, calls.get('getSnapshots')]).toEqual([1, 1]);
+      expect([reading.given.length, calls.get('getVersions')]).toEqual([1, undefined]);
       await timers.advance(1_500);
       expect(reading.given.at(-1)).toEqual(last);
       expect(reading.end).toEqual({ kind: 'final' });
@@ -237,16 +237,101 @@ describe('a bus that loses everything', () => {
   );
 
   it(
-    'costs one query for all watched crawls together',
+    'costs one query for all watched crawls together, and one more for all that have changed',
     inWatchWorld(async ({ hub, caller, store, tenant, start, timers, calls }) => {
       const crawls = await Promise.all(Array.from({ length: 50 }, () => start()));
       const readings = (await Promise.all(crawls.map(({ id }) => hub.watchCrawl(id, caller)))).map(readAll);
-      for (const { id } of crawls) await store.cancelCrawl(tenant.organizationId, id);
       calls.clear();
       await timers.advance(10_500);
-      expect(calls.get('getSnapshots')).toBe(1);
+      expect([calls.get('getVersions'), calls.get('getSnapshots')]).toEqual([1, undefined]);
+      for (const { id } of crawls) await store.cancelCrawl(tenant.organizationId, id);
+      await timers.advance(10_500);
+      expect([calls.get('getVersions'), calls.get('getSnapshots')]).toEqual([2, 1]);
       for (const { given } of readings) expect(given.map(isFinal)).toEqual([false, true]);
     }),
+  );
+
+  it(
+    'is made up for however many crawls are watched: those that changed are told, those that were deleted end, the others go on',
+    inWatchWorld(async ({ hub, caller, store, tenant, start, timers, faults }) => {
+      const crawls = await Promise.all(Array.from({ length: 600 }, () => start()));
+      const readings = (await Promise.all(crawls.map(({ id }) => hub.watchCrawl(id, caller)))).map(readAll);
+      const asked: number[] = [];
+      faults.around = (call, [about], go) => {
+        if (call === 'getVersions' && asked.push((about as unknown[]).length) === 1) return Promise.reject(unavailable('cut off'));
+        return go();
+      };
+      for (const [at, { id }] of crawls.entries()) {
+        if (at % 3 > 0) await store.cancelCrawl(tenant.organizationId, id);
+        if (at % 3 > 1) await store.deleteCrawl(tenant.organizationId, id);
+      }
+      await timers.advance(10_500);
+      expect(asked).toEqual([250]); // the store is away: the others need not be asked for
+      await timers.advance(1_000);
+      expect(asked).toEqual([250, 250, 250, 100]);
+      const ends = readings.map(({ end }) => end?.kind);
+      expect(ends).toEqual(crawls.map((_, at) => [undefined, 'final', 'refused'][at % 3]));
+    }),
+  );
+
+  it(
+    'and a crawl that changes again between the two reads is told as it is then',
+    inWatchWorld(async ({ hub, caller, running, timers, faults, expectNothingLeft }) => {
+      const crawl = await running();
+      const watch = await hub.watchCrawl(crawl.id, caller);
+      const reading = readAll(watch);
+      const ended = new Promise((resolve) => watch.onEnd(resolve));
+      await crawl.commit();
+      const { around } = faults;
+      faults.around = async (call, _args, go) => {
+        const answer = await go();
+        if (call === 'getVersions') await crawl.finish();
+        return answer;
+      };
+      await timers.advance(11_000);
+      await ended;
+      faults.around = around;
+      expect(reading.given.map(isFinal)).toEqual([false, true]);
+      expect(reading.end).toEqual({ kind: 'final' });
+      expectNothingLeft();
+    }),
+  );
+
+  it(
+    'and a crawl that is deleted between the two reads ends its watchers',
+    inWatchWorld(async ({ hub, caller, store, tenant, running, timers, faults, expectNothingLeft }) => {
+      const crawl = await running();
+      const watch = await hub.watchCrawl(crawl.id, caller);
+      const reading = readAll(watch);
+      const ended = new Promise((resolve) => watch.onEnd(resolve));
+      await crawl.finish();
+      const { around } = faults;
+      faults.around = async (call, _args, go) => {
+        const answer = await go();
+        if (call === 'getVersions') await store.deleteCrawl(tenant.organizationId, crawl.id);
+        return answer;
+      };
+      await timers.advance(11_000);
+      await ended;
+      faults.around = around;
+      expect(reading).toMatchObject({ end: { kind: 'refused' }, error: { code: 'not_found' } });
+      expectNothingLeft();
+    }),
+  );
+
+  it.each(['getVersions', 'getSnapshots'] as const)('is made up for a second later when %s was not answered', (method) =>
+    inWatchWorld(async ({ hub, caller, running, timers, faults }) => {
+      const crawl = await running();
+      const reading = readAll(await hub.watchCrawl(crawl.id, caller));
+      await crawl.finish();
+      const { around } = faults;
+      faults.around = (call, _args, go) => (call === method ? Promise.reject(unavailable('cut off')) : go());
+      await timers.advance(11_000);
+      expect(reading.end).toBeNull();
+      faults.around = around;
+      await timers.advance(1_000);
+      expect(reading.end).toEqual({ kind: 'final' });
+    })(),
   );
 
   it(
@@ -286,7 +371,7 @@ describe('a bus that loses everything', () => {
       faults.around = () => Promise.reject(unavailable('cut off'));
       await timers.advance(15_000);
       expect(reading.end).toBeNull();
-      expect(calls.get('getSnapshots')).toBeGreaterThan(3);
+      expect(calls.get('getVersions')).toBeGreaterThan(3);
       faults.around = around;
       await timers.advance(1_000);
       expect(reading.end).toEqual({ kind: 'final' });

@@ -40,7 +40,7 @@ export type WatchHub = {
 };
 
 type Deps = {
-  readonly store: Pick<Store, 'getSnapshots' | 'listChanged' | 'now' | 'findKeyBySecret'>;
+  readonly store: Pick<Store, 'getSnapshots' | 'getVersions' | 'listChanged' | 'now' | 'findKeyBySecret'>;
   readonly bus: Pick<Bus, 'subscribe' | 'onGap'>;
   readonly timers: Timers;
   readonly log: Pick<Log, 'warn'>;
@@ -49,7 +49,7 @@ type Deps = {
 export function createWatchHub({ store, bus, timers, log }: Deps): WatchHub {
   const warn = createSparseWarn({ log, timers });
   const readSnapshot = createReadSnapshot({ store });
-  const crawls = createCrawlFeeds({ readSnapshot, bus, timers, warn });
+  const crawls = createCrawlFeeds({ store, readSnapshot, bus, timers, warn });
   const organizations = createOrganizationFeeds({ store, readSnapshot, bus, timers, warn });
   const keys = createFollowKey({ store, timers, warn });
   const watches = new Set<OpenWatch>();

@@ -40,6 +40,9 @@ export type CrawlListQuery = CrawlFilter & {
   readonly limit: number;
 };
 
+/** A crawl, and whose it is to be. */
+export type OwnedCrawl = { readonly organizationId: OrganizationId; readonly id: CrawlId };
+
 /** Ordered by authority. */
 export type SiteListQuery = { readonly organizationId: OrganizationId; readonly after?: string; readonly limit: number };
 
@@ -75,6 +78,11 @@ export type CrawlStore = {
   getCrawl(organizationId: OrganizationId, id: CrawlId): Promise<Snapshot | null>;
   /** The ones that exist, in one read, in no order; for watchers, which have been admitted before. At most 1,000 ids. */
   getSnapshots(ids: readonly CrawlId[]): Promise<Snapshot[]>;
+  /**
+   * The versions of the ones that exist and are the named organization's, in one read that costs a small part of their snapshots. At
+   * most 1,000 crawls.
+   */
+  getVersions(crawls: readonly OwnedCrawl[]): Promise<ReadonlyMap<CrawlId, number>>;
   /** An organization's crawls that changed at or after `since` (the store's time), oldest change first, and the time of the read. */
   listChanged(organizationId: OrganizationId, since: EpochMs, limit: number): Promise<{ snapshots: Snapshot[]; readAt: EpochMs }>;
   listCrawls(query: CrawlListQuery): Promise<Snapshot[]>;

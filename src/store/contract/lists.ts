@@ -191,6 +191,44 @@ export function listTests(harness: StoreHarness): void {
     );
   });
 
+  describe('versions', () => {
+    test(
+      'are those of the snapshots, of what exists and is the named organization’s',
+      inWorld(harness, async ({ store, tenant, running }) => {
+        const run = await running();
+        const { version } = answered(await store.commitPages(run.id, run.token, batchOf(1, { discovered: [discovered(0)] })));
+        const [someone, other] = [await tenant(), await tenant()];
+        const [own, foreign, gone] = [await someone.start(), await other.start(), await someone.start()];
+        await store.cancelCrawl(someone.organizationId, gone.id);
+        expect(await store.deleteCrawl(someone.organizationId, gone.id)).toBe('deleted');
+        const { organizationId } = someone;
+        const asked = [
+          { organizationId: run.tenant.organizationId, id: run.id },
+          ...[own, foreign, gone, { id: newCrawlId() }].map(({ id }) => ({ organizationId, id })),
+        ];
+        expect(version).toBeGreaterThan(own.version);
+        expect(await store.getVersions(asked)).toEqual(
+          new Map([
+            [run.id, version],
+            [own.id, own.version],
+          ]),
+        );
+        expect(await store.getVersions([foreign])).toEqual(new Map([[foreign.id, foreign.version]]));
+        expect(await store.getVersions([])).toEqual(new Map());
+      }),
+    );
+
+    test(
+      'are read of a thousand crawls at once',
+      inWorld(harness, async ({ store, tenant }) => {
+        const crawls = [...(await startSome(await tenant(), 2, 70)), ...(await startSome(await tenant(), 1, 10))];
+        const { organizationId } = await tenant();
+        const absent = Array.from({ length: 1_000 - crawls.length }, () => ({ organizationId, id: newCrawlId() }));
+        expect(await store.getVersions([...absent, ...crawls])).toEqual(new Map(crawls.map(({ id, version }) => [id, version])));
+      }),
+    );
+  });
+
   describe('the list of sites', () => {
     test(
       'is ordered by authority, in steps, each once',

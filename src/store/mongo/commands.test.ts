@@ -11,7 +11,13 @@ import { withServer } from './fixtures/with-server.ts';
 import { createOperations } from './operations.ts';
 import { INDEXES, prepareSchema } from './schema.ts';
 
-type Find = { readonly find: string; readonly filter: Document; readonly sort?: ReadonlyMap<string, number>; readonly limit?: number };
+type Find = {
+  readonly find: string;
+  readonly filter: Document;
+  readonly sort?: ReadonlyMap<string, number>;
+  readonly limit?: number;
+  readonly batchSize?: number;
+};
 
 /**
  * The indexes that give exactly what a find asks for, in its order: the fields that must be equal first, in any order, then those that
@@ -63,6 +69,14 @@ withServer('the commands that MongoDB is sent', (url) => {
     expect(await commandsOf(() => store.getSnapshots([id]))).toEqual(['find']);
     expect(await commandsOf(() => store.listSites({ organizationId, limit: 50 }))).toEqual(['find']);
     await store.cancelCrawl(organizationId, id);
+  });
+
+  test('ask by id alone for the versions of crawls, for nothing else of them, and for all in the first batch', async () => {
+    const crawls = Array.from({ length: 250 }, () => ({ organizationId: randomUUID() as OrganizationId, id: randomUUID() as CrawlId }));
+    const find = await findOf(() => store.getVersions(crawls));
+    expect(find).toMatchObject({ filter: { _id: { $in: crawls.map(({ id }) => id) } }, projection: { organizationId: 1, version: 1 } });
+    expect(Object.keys(find.filter)).toEqual(['_id']);
+    expect(find.batchSize).toBeGreaterThan(crawls.length);
   });
 
   test('ask one index each for a list of crawls, whatever it is filtered by and wherever it begins', async () => {

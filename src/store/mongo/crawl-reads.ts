@@ -1,3 +1,4 @@
+import type { CrawlId } from '#domain/ids.ts';
 import { freeOf, monthOf, resetsAt } from '#domain/quota.ts';
 import type { CrawlStore, SiteRecord } from '../crawl-store.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
@@ -18,7 +19,16 @@ export const siteOf = ({ _id, organizationId, host, authority, firstCrawledAt, l
 
 export type CrawlReads = Pick<
   CrawlStore,
-  'getStartAllowance' | 'getCrawl' | 'getSnapshots' | 'listChanged' | 'getSites' | 'listSites' | 'listPages' | 'listFindings' | 'getUsage'
+  | 'getStartAllowance'
+  | 'getCrawl'
+  | 'getSnapshots'
+  | 'getVersions'
+  | 'listChanged'
+  | 'getSites'
+  | 'listSites'
+  | 'listPages'
+  | 'listFindings'
+  | 'getUsage'
 >;
 
 export function createCrawlReads(database: Database, quota: QuotaWrites, rings: StartRings): CrawlReads {
@@ -30,6 +40,15 @@ export function createCrawlReads(database: Database, quota: QuotaWrites, rings: 
       return found === null ? null : snapshotOf(found);
     },
     getSnapshots: async (ids) => (await crawls.find({ _id: { $in: [...ids] } }, { projection: LIGHT }).toArray()).map(snapshotOf),
+    async getVersions(owned) {
+      const owners = new Map(owned.map(({ id, organizationId }) => [id, organizationId]));
+      // By id alone, which leaves the planner no choice; more than there can be in one batch, so that it is the only one.
+      const options = { projection: { organizationId: 1, version: 1 }, batchSize: owners.size + 1 } as const;
+      const versions = new Map<CrawlId, number>();
+      for (const { _id, organizationId, version } of await crawls.find({ _id: { $in: [...owners.keys()] } }, options).toArray())
+        if (owners.get(_id) === organizationId) versions.set(_id, version);
+      return versions;
+    },
     async listChanged(organizationId, since, limit) {
       // The time first: what changes between the two is read twice rather than never.
       const readAt = await timeOf(database);

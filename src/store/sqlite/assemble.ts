@@ -41,6 +41,7 @@ export function assembleStore({ reads, write: submit, shut }: AssembleOptions): 
     getStartAllowance: (...args) => read('getStartAllowance', ...args),
     getCrawl: (...args) => read('getCrawl', ...args),
     getSnapshots: (...args) => read('getSnapshots', ...args),
+    getVersions: (...args) => read('getVersions', ...args),
     listChanged: (...args) => read('listChanged', ...args),
     listCrawls: (...args) => read('listCrawls', ...args),
     getQueuePositions: (...args) => read('getQueuePositions', ...args),

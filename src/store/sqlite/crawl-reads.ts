@@ -1,4 +1,4 @@
-import type { EpochMs, OrganizationId, SiteId } from '#domain/ids.ts';
+import type { CrawlId, EpochMs, OrganizationId, SiteId } from '#domain/ids.ts';
 import { freeOf, monthOf, resetsAt } from '#domain/quota.ts';
 import { allowanceOf, emptyRing, type StartRing } from '#domain/start-ring.ts';
 import type { CrawlStore, SiteRecord } from '../crawl-store.ts';
@@ -35,9 +35,21 @@ export function readRing(sql: Sql, keyId: string): StartRing {
 /** Made once: the most frequent statement of all is found by its text. */
 const CRAWL = `select ${SNAPSHOT} from crawls where id = ? and organization_id = ?`;
 
+const VERSIONS = `select crawls.id, version from json_each(?) join crawls
+  on crawls.id = json_each.value ->> 0 and +organization_id = json_each.value ->> 1`;
+
 export type CrawlReads = Sync<
   CrawlStore,
-  'getStartAllowance' | 'getCrawl' | 'getSnapshots' | 'listChanged' | 'getSites' | 'listSites' | 'listPages' | 'listFindings' | 'getUsage'
+  | 'getStartAllowance'
+  | 'getCrawl'
+  | 'getSnapshots'
+  | 'getVersions'
+  | 'listChanged'
+  | 'getSites'
+  | 'listSites'
+  | 'listPages'
+  | 'listFindings'
+  | 'getUsage'
 >;
 
 export function createCrawlReads(sql: Sql, now: () => EpochMs): CrawlReads {
@@ -57,6 +69,13 @@ export function createCrawlReads(sql: Sql, now: () => EpochMs): CrawlReads {
       sql
         .all<SnapshotRow>(`select ${SNAPSHOT} from crawls where id in (select value from json_each(?))`, JSON.stringify(ids))
         .map(snapshotOf),
+    getVersions(owned) {
+      const rows = sql.all<{ id: CrawlId; version: number }>(
+        VERSIONS,
+        JSON.stringify(owned.map(({ id, organizationId }) => [id, organizationId])),
+      );
+      return new Map(rows.map(({ id, version }) => [id, version]));
+    },
     listChanged(organizationId, since, limit) {
       const readAt = now();
       const text = `select ${SNAPSHOT} from crawls where organization_id = ? and changed_at >= ? order by changed_at, n limit ?`;

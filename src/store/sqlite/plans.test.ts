@@ -87,6 +87,7 @@ function exerciseAll(sql: Sql): string[] {
   reads.getStartAllowance(keyId);
   reads.getCrawl(organization.id, id);
   reads.getSnapshots([id]);
+  reads.getVersions([{ organizationId: organization.id, id }]);
   reads.listChanged(organization.id, 0, 10);
   reads.getUsage(organization.id);
   const place = { startedAt: 1, id };
