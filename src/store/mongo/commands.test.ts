@@ -79,6 +79,27 @@ withServer('the commands that MongoDB is sent', (url) => {
     expect(find.batchSize).toBeGreaterThan(crawls.length);
   });
 
+  test('ask for a whole list in the first batch, which a server else ends at 101', async () => {
+    const { organizationId, start } = await createTenant(store);
+    const { id } = await start();
+    const list = { organizationId, limit: 200 };
+    for (const call of [
+      () => store.listCrawls(list),
+      () => store.listSites(list),
+      () => store.listEvents(organizationId, 0, 200),
+      () => store.getSnapshots(Array.from({ length: 200 }, () => id)),
+      () =>
+        store.getSites(
+          organizationId,
+          Array.from({ length: 200 }, () => randomUUID() as SiteId),
+        ),
+    ])
+      expect(await findOf(call)).toMatchObject({ limit: 200, batchSize: 201 });
+    await store.listPages(organizationId, id, { limit: 200 });
+    expect(sent.at(-1)?.command).toMatchObject({ find: 'pages', limit: 200, batchSize: 201 });
+    await store.cancelCrawl(organizationId, id);
+  });
+
   test('ask one index each for a list of crawls, whatever it is filtered by and wherever it begins', async () => {
     const organizationId = randomUUID() as OrganizationId;
     const place = { startedAt: 1, id: randomUUID() as CrawlId };

@@ -2,7 +2,7 @@ import type { Filter } from 'mongodb';
 import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import type { CrawlFilter, CrawlPosition, CrawlStore } from '../crawl-store.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
-import type { Database } from './database.ts';
+import { atMost, type Database } from './database.ts';
 import type { CrawlDocument } from './documents.ts';
 
 export type CrawlLists = Pick<CrawlStore, 'listCrawls' | 'countCrawls' | 'getQueuePositions'>;
@@ -13,11 +13,12 @@ export function createCrawlLists({ crawls }: Database): CrawlLists {
     async listCrawls({ organizationId, after, before, limit, ...filter }) {
       const places = [...(after === undefined ? [] : [beyond('$lt', after)]), ...(before === undefined ? [] : [beyond('$gt', before)])];
       const order = before === undefined ? -1 : 1;
-      const found = await crawls
-        .find({ ...matching(organizationId, filter), ...(places.length > 0 && { $and: places }) }, { projection: LIGHT })
-        .sort({ startedAt: order, _id: order })
-        .limit(limit)
-        .toArray();
+      const found = await atMost(
+        crawls
+          .find({ ...matching(organizationId, filter), ...(places.length > 0 && { $and: places }) }, { projection: LIGHT })
+          .sort({ startedAt: order, _id: order }),
+        limit,
+      );
       return (before === undefined ? found : found.reverse()).map(snapshotOf);
     },
     async getQueuePositions(organizationId, ids) {

@@ -1,4 +1,4 @@
-import { type Collection, type Db, type Document, type Filter, MongoServerError, type WithId } from 'mongodb';
+import { type Collection, type Db, type Document, type Filter, type FindCursor, MongoServerError, type WithId } from 'mongodb';
 import type { EpochMs } from '#domain/ids.ts';
 import type {
   CrawlDocument,
@@ -88,12 +88,16 @@ export async function findLatest<T extends object>(
   }
 }
 
+/** What the cursor gives, at most so many, in one answer: the server by itself ends its first one at 101 records. */
+export const atMost = <T>(cursor: FindCursor<T>, most: number): Promise<T[]> =>
+  cursor
+    .limit(most)
+    .batchSize(most + 1)
+    .toArray();
+
 /** Deletes up to `limit` records that match; answers how many. One that matches no more when its turn comes stays. */
 export async function deleteSome<T extends object>(collection: Collection<T>, filter: Filter<T>, limit: number): Promise<number> {
-  const some = await collection
-    .find(filter, { projection: { _id: 1 } })
-    .limit(limit)
-    .toArray();
+  const some = await atMost(collection.find(filter, { projection: { _id: 1 } }), limit);
   if (some.length === 0) return 0;
   const named = { _id: { $in: some.map(({ _id }) => _id) } } as Filter<T>;
   return (await collection.deleteMany({ $and: [named, filter] } as Filter<T>)).deletedCount;

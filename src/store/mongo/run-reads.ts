@@ -1,7 +1,7 @@
 import type { CrawlId, LeaseToken } from '#domain/ids.ts';
 import type { RunStore } from '../run-store.ts';
 import { heldBy } from './crawl-steps.ts';
-import type { Database } from './database.ts';
+import { atMost, type Database } from './database.ts';
 import { linkedPageOf, pageOf, WITHOUT_LINKS } from './page-records.ts';
 import type { PageWrites } from './page-writes.ts';
 
@@ -27,25 +27,24 @@ export function createRunReads({ crawls, pages, robots }: Database, pageWrites: 
       if (crawl === null) return 'lost';
       // A worker that begins to read may follow one that died between a commit and its pages, or be one whose pages were cut off.
       if (afterSeq < 0 && crawl.pending !== null) await pageWrites.apply(crawlId, crawl.pending);
-      const found = await pages
-        .find({ crawl: crawlId, seq: { $gt: afterSeq } }, { projection: { _id: 0, seq: 1, url: 1, depth: 1, redirects: 1, status: 1 } })
-        .sort({ seq: 1 })
-        .limit(limit)
-        .toArray();
+      const found = await atMost(
+        pages
+          .find({ crawl: crawlId, seq: { $gt: afterSeq } }, { projection: { _id: 0, seq: 1, url: 1, depth: 1, redirects: 1, status: 1 } })
+          .sort({ seq: 1 }),
+        limit,
+      );
       return found.map(({ seq, url, depth, redirects, status }) => ({ seq, url, depth, redirects, status }));
     },
     async readPages(crawlId, token, afterSeq, limit) {
       if (!(await isHeld(crawlId, token))) return 'lost';
-      const found = await pages
-        .find({ crawl: crawlId, seq: { $gt: afterSeq } })
-        .sort({ seq: 1 })
-        .limit(limit)
-        .toArray();
+      const found = await atMost(pages.find({ crawl: crawlId, seq: { $gt: afterSeq } }).sort({ seq: 1 }), limit);
       return found.map(linkedPageOf);
     },
     async readPagesBySeq(crawlId, token, seqs) {
       if (!(await isHeld(crawlId, token))) return 'lost';
-      return (await pages.find({ crawl: crawlId, seq: { $in: [...seqs] } }, { projection: WITHOUT_LINKS }).toArray()).map(pageOf);
+      return (await atMost(pages.find({ crawl: crawlId, seq: { $in: [...seqs] } }, { projection: WITHOUT_LINKS }), seqs.length)).map(
+        pageOf,
+      );
     },
     async getRobots(origin) {
       const found = await robots.findOne({ _id: origin, $expr: { $gt: ['$expiresAt', '$$NOW'] } });
