@@ -4,6 +4,7 @@ import { describeRule, RULES } from './registry.ts';
 
 test('the rules are these, each id once', () => {
   expect(RULES.map(({ id }) => id)).toEqual([
+    'http.server_error',
     'http.client_error',
     'http.no_response',
     'link.broken_internal',

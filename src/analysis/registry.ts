@@ -1,12 +1,13 @@
 import type { Rule, RuleText } from './rule.ts';
 import { httpClientError } from './rules/http-client-error.ts';
 import { httpNoResponse } from './rules/http-no-response.ts';
+import { httpServerError } from './rules/http-server-error.ts';
 import { linkBrokenInternal } from './rules/link-broken-internal.ts';
 import { titleDuplicate } from './rules/title-duplicate.ts';
 import { titleMissing } from './rules/title-missing.ts';
 
 /** Every rule that a crawl is checked by. */
-export const RULES: readonly Rule[] = [httpClientError, httpNoResponse, linkBrokenInternal, titleMissing, titleDuplicate];
+export const RULES: readonly Rule[] = [httpServerError, httpClientError, httpNoResponse, linkBrokenInternal, titleMissing, titleDuplicate];
 
 const byId: ReadonlyMap<string, Rule> = new Map(RULES.map((rule) => [rule.id, rule]));
 
