@@ -10,7 +10,7 @@ import { createService, type Service } from '#service/service.ts';
 import { createStderrLog } from '#telemetry.ts';
 import { systemTimers } from '#worker/timers.ts';
 import { STOP_LIMITS } from './backend.ts';
-import { createCrawlerOf } from './crawler-of.ts';
+import { createBackendCrawler } from './backend-crawler.ts';
 import { ensureDefaultAccount } from './first-start.ts';
 import { createProcessMetrics } from './metrics.ts';
 import { createShutdown } from './shutdown.ts';
@@ -67,7 +67,7 @@ export async function openPrivateService({ config: given, cut }: PrivateServiceO
     const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal: true, makesSecret: true });
     if (keyNews.kind !== 'made') throw new Error(`${dataDir} was not empty`);
     const caller = await service.authenticate(keyNews.secret);
-    const crawler = createCrawlerOf({ config, backend, metrics, log, contact: () => config.publicUrl });
+    const crawler = createBackendCrawler({ config, backend, metrics, log, contact: () => config.publicUrl });
     shutdown.add('crawler', STOP_LIMITS.crawler, crawler.stop);
     shutdown.add('watchers', STOP_LIMITS.bus, service.stopWatching);
     crawler.start();

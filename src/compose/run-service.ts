@@ -9,7 +9,7 @@ import type { Store } from '#store/store.ts';
 import { createStderrLog, type Log } from '#telemetry.ts';
 import { pause, systemTimers } from '#worker/timers.ts';
 import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
-import { createCrawlerOf } from './crawler-of.ts';
+import { createBackendCrawler } from './backend-crawler.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { createProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
@@ -52,7 +52,8 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     const backend = await openBackend({ config, log, shutdown, metrics, signal: stopped });
     const store = metrics.measured(backend.store, role === 'worker' ? 'worker' : 'clients');
     let url = '';
-    const crawler = role === 'gateway' ? null : createCrawlerOf({ config, backend, metrics, log, contact: () => config.publicUrl ?? url });
+    const crawler =
+      role === 'gateway' ? null : createBackendCrawler({ config, backend, metrics, log, contact: () => config.publicUrl ?? url });
     const http = createHttpServer({
       service: await openService({ config, role, backend, store, log }),
       healthOnly: role === 'worker',

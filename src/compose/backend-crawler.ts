@@ -16,7 +16,7 @@ type Deps = {
 };
 
 /** The crawler thread of a process, on the store and the bus of its backend. */
-export const createCrawlerOf = ({ config, backend, metrics, contact, log }: Deps): CrawlerHost =>
+export const createBackendCrawler = ({ config, backend, metrics, contact, log }: Deps): CrawlerHost =>
   createCrawlerHost({
     entry: new URL('./crawler-thread.ts', import.meta.url),
     prepare() {
