@@ -15,6 +15,8 @@ import { type Bench, expectSame, mebibytes, milliseconds, ratio } from './lib/re
 import { interleave, median } from './lib/stats.ts';
 import { withTempDir } from './lib/temp.ts';
 
+/** What crawlgate's own start has set, so that the bare server has no larger heap than it. */
+const NODE_FLAGS = ['--max-semi-space-size=4'];
 const EVERY_MS = 250;
 /** The first ones of a server, which it needs to get warm, are not counted. */
 const WARM_UP = 8;
@@ -39,11 +41,12 @@ type Measured = {
   readonly idleKiB: number;
   readonly residentKiB: number;
   readonly watchersKiB: number;
+  readonly form: string;
 };
 type Sizes = { readonly sockets: number; readonly updates: number };
 
-const forked = (file: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess =>
-  fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [], env: { PATH: process.env.PATH, ...env } });
+const forked = (file: string, args: readonly string[], execArgv: string[] = [], env: Readonly<Record<string, string>> = {}): ChildProcess =>
+  fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv, env: { PATH: process.env.PATH, ...env } });
 
 async function end(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
@@ -77,17 +80,17 @@ async function measure({ pid, port, key, crawlId, publish }: Server, { sockets, 
     await publishAll(updates);
     const cpuMs = (1_000 * ((await cpuSecondsOf(pid)) - before)) / updates;
     const { residentKiB } = await memoryOf(pid);
-    const { p99s, deliveries, wrong } = await reportOf(watchers);
+    const { p99s, deliveries, wrong, form } = await reportOf(watchers);
     expectSame('deliveries', sockets * updates, deliveries);
     expectSame('updates out of order, and lost sockets', 0, wrong);
-    return { p99Ms: median(p99s), cpuMs, idleKiB, residentKiB, watchersKiB: residentKiB - idleKiB };
+    return { p99Ms: median(p99s), cpuMs, idleKiB, residentKiB, watchersKiB: residentKiB - idleKiB, form };
   } finally {
     await end(watchers);
   }
 }
 
 async function measureBare(sizes: Sizes, env: Readonly<Record<string, string>>): Promise<Measured> {
-  const server = forked('./fan-out/bare.ts', [], env);
+  const server = forked('./fan-out/bare.ts', [], NODE_FLAGS, env);
   try {
     const [port] = (await once(server, 'message')) as [number];
     return await measure({ pid: server.pid ?? 0, port, key: '', crawlId: '', publish: (at) => server.send(at) }, sizes);
@@ -136,8 +139,11 @@ export const updates: Bench = ({ smoke, rounds }) =>
     await measureBare({ sockets: 1, updates: 1 }, env); // which fill the cache
     await measureGateway({ sockets: 1, updates: 1 }, env);
     const results = await interleave<Contender, Measured>(allRounds, contenders);
-    const of = (name: Contender, field: keyof Measured): number => median(results[name].map((measured) => measured[field]));
-    const against = (field: keyof Measured): string => ratio(of('crawlgate', field) / of('bare', field));
+    const forms = new Set(Object.values(results).flatMap((measured) => measured.map(({ form }) => form)));
+    expectSame('forms of an update', 1, forms.size);
+    const of = (name: Contender, field: Exclude<keyof Measured, 'form'>): number =>
+      median(results[name].map((measured) => measured[field]));
+    const against = (field: Exclude<keyof Measured, 'form'>): string => ratio(of('crawlgate', field) / of('bare', field));
     return {
       name: 'updates',
       title: `One update to ${sizes.sockets.toLocaleString('en')} WebSocket watchers of one crawl, ${sizes.updates} updates a round, one each ${EVERY_MS} ms, ${allRounds} interleaved rounds, medians.`,
@@ -157,7 +163,7 @@ export const updates: Bench = ({ smoke, rounds }) =>
         { what: 'memory that the watchers add, against the bare server', measured: against('watchersKiB'), target: 'told' },
       ],
       notes: [
-        'The bare server sends the same bytes to every socket, with neither protocol nor GraphQL. crawlgate is a real process in the role gateway, started as its image starts it, on MongoDB (MONGODB_TEST_URL, or the test server) and Redis; the updates are made up, and published through Redis. Both have a compile cache that an earlier start has filled.',
+        'The bare server sends the same bytes to every socket, with neither protocol nor GraphQL. crawlgate is a real process in the role gateway, started as its image starts it, on MongoDB (MONGODB_TEST_URL, or the test server) and Redis; the updates are made up, and published through Redis. Both have a compile cache that an earlier start has filled, and the same young generation.',
         'From the publishing to the arrival at the watchers, so crawlgate’s time has the way through Redis in it. CPU is that of the server’s process, with all its threads, and memory its resident set.',
       ],
     };

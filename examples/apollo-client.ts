@@ -68,6 +68,10 @@ const CRAWLS: TypedDocumentNode<{ crawls: { edges: { node: Crawl }[] } }, { firs
   ${CRAWL_FIELDS}
 `;
 
+/** What fetch throws when there is no answer says little. */
+const reasonOf = (error: unknown): string =>
+  error instanceof TypeError ? `The service cannot be reached at ${CRAWLGATE_URL}.` : (error as Error).message;
+
 const told = ({ state, urlsCrawled, findingsCount }: Crawl) => `${state} ${urlsCrawled} crawled, ${findingsCount ?? 'no'} findings`;
 
 try {
@@ -88,7 +92,7 @@ try {
   const { data } = await client.query({ query: CRAWLS, variables: { first: 3 } });
   for (const { node } of data?.crawls.edges ?? []) console.log(`query         ${told(node)}`);
 } catch (error) {
-  console.error((error as Error).message);
+  console.error(reasonOf(error));
   process.exitCode = 1;
 } finally {
   await socket.dispose();

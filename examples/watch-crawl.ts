@@ -14,13 +14,19 @@ if (CRAWLGATE_API_KEY === undefined || startUrl === undefined) {
 
 const isClose = (problem: unknown): problem is CloseEvent => typeof problem === 'object' && problem !== null && 'code' in problem;
 
+let wasConnected = false;
 const client = createClient({
   url: `${CRAWLGATE_URL.replace(/^http/, 'ws')}/graphql`,
   webSocketImpl: WebSocket,
   connectionParams: { authorization: `Bearer ${CRAWLGATE_API_KEY}` },
+  on: {
+    connected() {
+      wasConnected = true;
+    },
+  },
   // A service that stops closes with 1001 and is away for a moment: connect again, and every operation goes on. By default the client
   // gives up when it finds nobody there, and tries again with a key that was refused.
-  shouldRetry: (problem) => !(isClose(problem) && problem.code === CloseCode.Forbidden),
+  shouldRetry: (problem) => wasConnected && !(isClose(problem) && problem.code === CloseCode.Forbidden),
 });
 
 type Crawl = {
@@ -60,7 +66,7 @@ function told({ message, extensions }: GraphQLFormattedError): string {
 function reasonOf(problem: unknown): string {
   if (Array.isArray(problem)) return problem.map(told).join(' ');
   if (isClose(problem)) return `The connection was closed: ${problem.code} ${problem.reason}`;
-  return (problem as Error).message;
+  return `The service cannot be reached at ${CRAWLGATE_URL}: ${(problem as Error).message}`;
 }
 
 try {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KEY, ROOT, startExample, startWorld } from './fixtures/example.ts';
@@ -12,7 +14,7 @@ const EXAMPLES = {
     command: [process.execPath, 'examples/watch-crawl.ts'],
     running: /^RUNNING FETCHING 2 crawled$/m,
     done: /^DONE FINISHED 3 crawled$/m,
-    refused: 'The connection was closed: 4403 Forbidden',
+    refused: 'The connection was closed: 4403 The API key is not known, or it was revoked.',
   },
   'examples/apollo-client.ts': {
     command: [process.execPath, 'examples/apollo-client.ts'],
@@ -86,6 +88,18 @@ for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLE
         expect(code).toBeGreaterThan(0);
         expect(stderr).toContain(words.length === 0 && name.endsWith('.sh') ? 'the URL to start from' : 'CRAWLGATE_API_KEY');
       }
+    });
+
+    it('says at once that the service cannot be reached, and where', async () => {
+      const away = createServer().listen(0, '127.0.0.1');
+      await once(away, 'listening');
+      const url = `http://127.0.0.1:${(away.address() as AddressInfo).port}`;
+      away.close();
+      await once(away, 'close');
+      await using example = startExample([...command, 'http://127.0.0.1/'], { CRAWLGATE_URL: url, CRAWLGATE_API_KEY: KEY });
+      const { code, stdout, stderr } = await example.ended;
+      expect(code).toBe(1);
+      expect(stdout + stderr).toContain(`The service cannot be reached at ${url}`);
     });
 
     if (name === TYPED_CLIENT) {

@@ -121,6 +121,18 @@ describe('serve', async () => {
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/^crawlgate: DATA_DIR .*\n$/) });
   });
 
+  // The start went round in a circle below /proc, and heard no signal.
+  it.each([
+    ['below which no directory can be made', '/proc/crawlgate/data', 'no directory can be made there'],
+    ['in which no file can be made', '/proc', 'unable to open database file'],
+    ['below a file', '/etc/hostname/data', 'a part of it is not a directory'],
+  ])('refuses a DATA_DIR %s at once, in one line', async (_, path, why) => {
+    const ended = await runCli(['serve'], { DATA_DIR: path, PORT: '0', LOG_LEVEL: 'silent' });
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1);
+    expect(ended.stderr).toMatch(new RegExp(`^crawlgate: .*${path}.*${why}`));
+  });
+
   it('writes the address of an IPv6 host with brackets', async () => {
     using dataDir = tempDataDir();
     await using server = await startServer(dataDir.path, { HOST: '::1' });

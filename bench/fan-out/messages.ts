@@ -6,6 +6,8 @@ export type WatchersReport = {
   readonly deliveries: number;
   /** Updates that came after a newer one, and sockets that closed: wrong work. */
   readonly wrong: number;
+  /** The text of the update that came last, with its ids and numbers taken out. */
+  readonly form: string;
 };
 
 /** Comparable between the processes of one host. */

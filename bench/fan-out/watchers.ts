@@ -11,6 +11,7 @@ const MARK = Buffer.from('"error":"');
 const AT_ONCE = 50;
 
 const byUpdate = new Map<number, number[]>();
+let lastUpdate: Buffer | null = null;
 let [opened, ready, deliveries, wrong] = [0, 0, 0, 0];
 
 function open(): void {
@@ -41,6 +42,7 @@ function open(): void {
     const sent = Number(data.toString('latin1', mark + 9, data.indexOf(34, mark + 9)));
     if (sent <= last) wrong++;
     last = sent;
+    lastUpdate = data;
     deliveries++;
     const times = byUpdate.get(sent) ?? [];
     byUpdate.set(sent, times);
@@ -54,7 +56,10 @@ for (let at = 0; at < Math.min(AT_ONCE, sockets); at++) open();
 process.once('disconnect', () => process.exit());
 process.on('message', () => {
   const p99s = [...byUpdate.values()].map((times) => times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN);
-  process.send?.({ p99s, deliveries, wrong } satisfies WatchersReport);
+  const form = String(lastUpdate)
+    .replace(/[0-9a-f-]{36}/g, '')
+    .replace(/\d[\d.]*/g, '0');
+  process.send?.({ p99s, deliveries, wrong, form } satisfies WatchersReport);
   byUpdate.clear();
   deliveries = 0;
 });

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore, WrongMongoUrl } from '#store/mongo/open.ts';
 import { openSqliteBeside } from '#store/sqlite/beside.ts';
 import { lockData } from '#store/sqlite/data-lock.ts';
+import { makeDirectory } from '#store/sqlite/make-directory.ts';
 import type { Store } from '#store/store.ts';
 import { createLog } from '#telemetry.ts';
 import { type StorePlace, WrongStoreUrl } from './store-place.ts';
@@ -31,7 +32,7 @@ export async function openStores(from: StorePlace, to: StorePlace): Promise<Open
   async function openFile(path: string, create: boolean): Promise<Store> {
     if (!create && !existsSync(path)) throw new Error('there is no such database');
     const directory = dirname(path);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     // Both stores may lie in one directory.
     if (!locked.has(realpathSync(directory))) closing.push(lockData(path));
     locked.add(realpathSync(directory));

@@ -31,6 +31,7 @@ export function createCrawlOrigins({ guard, limiters, getRobots, fetchPage, limi
 
   async function meet(origin: string): Promise<{ lane: Lane; robots: OriginRobots }> {
     const isAllowed = await guard.isInAllowedNetwork(new URL(origin).hostname);
+    signal.throwIfAborted(); // a lane that is taken now would never be left
     let crawlDelayMs = 0;
     const rate = isAllowed || ratePerHost <= 0 ? null : ratePerHost;
     const lane = limiters.lane(origin, { leases, rate, crawlDelayMs: () => crawlDelayMs });

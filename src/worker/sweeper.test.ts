@@ -144,6 +144,22 @@ describe('the sweeper', () => {
     await sweeper.stop();
   });
 
+  // The term was counted from the question: it was over when the answer came, and no event was relayed for as long as the store was slow.
+  it('leads also on a store that takes longer to answer than the term lasts', async () => {
+    vi.useFakeTimers();
+    const acquireLeadership = () => new Promise<number>((resolve) => systemTimers.after(2_000, () => resolve(0)));
+    const relayEvents = vi.fn(async () => 0);
+    const sweep = vi.fn(async () => 0);
+    const sweeper = sweeperOf(leading({ acquireLeadership, relayEvents, sweep }));
+    sweeper.start();
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(relayEvents.mock.calls.length).toBeGreaterThanOrEqual(3);
+    expect(sweep).toHaveBeenCalled();
+    const stopped = sweeper.stop();
+    await vi.advanceTimersByTimeAsync(2_000);
+    await stopped;
+  });
+
   it('leaves the work to one of many, and when that one is gone to another, within a second of the end of its term', async () => {
     vi.useFakeTimers();
     const { acquireLeadership } = createLeadership(() => performance.now());

@@ -44,11 +44,10 @@ export function createSweeper({ store, bus, id, settings, timers, random, log }:
   const leads = (): boolean => timers.now() < leadsUntil;
 
   async function reap(): Promise<number> {
-    const askedAt = timers.now();
     const termEndsInMs = await store.acquireLeadership(id, TERM_MS);
     if (termEndsInMs > 0) return termEndsInMs + random() * ELECTION_SPREAD_MS;
     const isElected = !leads();
-    leadsUntil = askedAt + TERM_MS;
+    leadsUntil = timers.now() + TERM_MS; // later than the store counts: one that is slow must have its events relayed, too
     if (isElected) for (const loop of asLeader) loop.wake();
     for (const snapshot of await store.reapLeases()) {
       log.error({ crawlId: snapshot.id }, 'crawl given up: its workers were lost time and again');

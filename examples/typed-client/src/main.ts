@@ -1,6 +1,6 @@
 // Starts a crawl and follows it live with urql; every variable and every field is checked against schema.graphql. Needs
 // CRAWLGATE_API_KEY; CRAWLGATE_URL is where the service is. Usage: npm start -- START_URL
-import { Client, fetchExchange, subscriptionExchange } from '@urql/core';
+import { Client, CombinedError, fetchExchange, subscriptionExchange } from '@urql/core';
 import { type FragmentOf, readFragment } from 'gql.tada';
 import { CloseCode, createClient } from 'graphql-ws';
 import { toAsyncIterable } from 'wonka';
@@ -68,6 +68,12 @@ function show(fragment: FragmentOf<typeof CrawlFields>): void {
   console.log(`${crawl.state} ${crawl.phase} ${crawl.urlsCrawled} crawled, ${crawl.findingsCount ?? 'no'} findings. ${crawl.error ?? ''}`);
 }
 
+/** What fetch throws when there is no answer says little. */
+const reasonOf = (error: unknown): string =>
+  error instanceof CombinedError && error.networkError instanceof TypeError
+    ? `The service cannot be reached at ${CRAWLGATE_URL}.`
+    : (error as Error).message;
+
 try {
   const started = await client.mutation(StartCrawl, { input: { url: startUrl } });
   if (!started.data) throw started.error;
@@ -77,7 +83,7 @@ try {
     if (data && hasNext) show(data.crawlUpdated); // once it has completed, urql gives the last value again
   }
 } catch (error) {
-  console.error((error as Error).message);
+  console.error(reasonOf(error));
   process.exitCode = 1;
 } finally {
   await socket.dispose();

@@ -6,7 +6,16 @@ import { ifAbsent, untilWon } from './retry.ts';
 
 export type Leadership = Pick<EventStore, 'acquireLeadership'>;
 
-const ENDED = { $expr: { $lte: [{ $add: ['$renewedAt', '$termMs'] }, '$$NOW'] } };
+/**
+ * One that was renewed later than now by more than a term has ended, too: the clock was put back, or is that of another server, and nobody
+ * would lead until it has caught up.
+ */
+const ENDED = {
+  $or: [
+    { $expr: { $lte: [{ $add: ['$renewedAt', '$termMs'] }, '$$NOW'] } },
+    { $expr: { $gt: [{ $subtract: ['$renewedAt', '$termMs'] }, '$$NOW'] } },
+  ],
+};
 
 /** Looks before it writes: of many candidates all but one are answered by a read of one record. */
 export const createLeadership = ({ leader }: Database): Leadership => ({
@@ -18,7 +27,8 @@ export const createLeadership = ({ leader }: Database): Leadership => ({
         return undefined;
       }
       const endsInMs = seen.renewedAt.getTime() + seen.termMs - seen.now.getTime();
-      if (seen.candidate !== candidate && endsInMs > 0) return endsInMs;
+      const hasEnded = endsInMs <= 0 || endsInMs > 2 * seen.termMs;
+      if (seen.candidate !== candidate && !hasEnded) return endsInMs;
       const won = await leader.updateOne({ _id: 'leader', $or: [{ candidate }, ENDED] } as Filter<LeaderDocument>, {
         $set: { candidate, termMs },
         $currentDate: { renewedAt: true },

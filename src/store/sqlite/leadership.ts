@@ -10,12 +10,15 @@ export type Leadership = Sync<EventStore, 'acquireLeadership'>;
  */
 export function createLeadership(now: () => EpochMs): Leadership {
   let leader: string | null = null;
+  let renewedAt = 0;
   let endsAt = 0;
   return {
     acquireLeadership(candidate, termMs) {
       const at = now();
-      if (leader !== candidate && endsAt > at) return endsAt - at;
+      const wasPutBack = at < renewedAt; // the clock: nobody would lead until it has caught up
+      if (leader !== candidate && endsAt > at && !wasPutBack) return endsAt - at;
       leader = candidate;
+      renewedAt = at;
       endsAt = at + termMs;
       return 0;
     },

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 'node:worker_threads';
 import type { EpochMs } from '#domain/ids.ts';
@@ -8,6 +7,7 @@ import type { Store } from '../store.ts';
 import { assembleStore } from './assemble.ts';
 import { lockData } from './data-lock.ts';
 import { openReader } from './database.ts';
+import { makeDirectory } from './make-directory.ts';
 import type { Order, Relink, Report } from './messages.ts';
 import { createReads } from './operations.ts';
 import { createSql } from './sql.ts';
@@ -46,7 +46,7 @@ export type SqliteStore = {
  * process before. Throws `DataInUse`, or an `Error` when the database cannot be opened or was written by a newer version.
  */
 export async function openSqliteStore({ path, threadEntry, prepareThread, log, now = Date.now }: SqliteStoreOptions): Promise<SqliteStore> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   const unlock = lockData(path);
   const writer = createRemoteWriter();
   const links = new Set<MessagePort>();

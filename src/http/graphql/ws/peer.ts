@@ -62,7 +62,8 @@ export function createPeer(socket: WebSocket, connection: Socket, now: () => num
       return false;
     },
     close(code, reason) {
-      socket.close(code, Buffer.from(reason).subarray(0, MOST_REASON).toString());
+      const whole = new TextDecoder().decode(Buffer.from(reason).subarray(0, MOST_REASON), { stream: true }); // up to its last whole character
+      socket.close(code, whole);
     },
     check() {
       const at = now();

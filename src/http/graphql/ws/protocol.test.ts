@@ -11,6 +11,7 @@ import { type TestGraphql, withGraphql } from '../fixtures/graphql.ts';
 import { connected, openSocket } from '../fixtures/socket.ts';
 
 const WATCH = 'subscription ($id: ID) { crawlUpdated(id: $id) { id version } }';
+const NO_KEY = 'Send an API key in connection_init: {"authorization": "Bearer <key>"}.';
 const WHO = '{ viewer { organization { id } } }';
 
 /** Time that passes so much faster. */
@@ -32,16 +33,16 @@ describe('the beginning of a socket', () => {
   );
 
   it.each([
-    ['no payload', undefined],
-    ['no key', {}],
-    ['an unknown key', { authorization: 'Bearer unknown' }],
-    ['no scheme', { authorization: 'unknown' }],
-    ['what is no text', { authorization: { Bearer: 'x' } }],
-  ])('is refused with 4403 for %s', (_name, payload) =>
+    ['no payload', undefined, NO_KEY],
+    ['no key', {}, NO_KEY],
+    ['an unknown key', { authorization: 'Bearer unknown' }, 'The API key is not known, or it was revoked.'],
+    ['no scheme', { authorization: 'unknown' }, NO_KEY],
+    ['what is no text', { authorization: { Bearer: 'x' } }, NO_KEY],
+  ])('is refused with 4403 for %s, and told why', (_name, payload, reason) =>
     withGraphql(async ({ port }) => {
       const client = await openSocket(port);
       client.send({ type: 'connection_init', payload });
-      expect(await client.closed).toEqual({ code: 4403, reason: 'Forbidden' });
+      expect(await client.closed).toEqual({ code: 4403, reason });
       expect(client.messages).toEqual([]);
     }),
   );
@@ -206,6 +207,22 @@ describe('an operation', () => {
       client.subscribe(WATCH, { id }, 'same');
       client.subscribe(WATCH, { id }, 'same');
       expect(await client.closed).toEqual({ code: 4409, reason: 'Subscriber for same already exists' });
+    }));
+
+  // The reason was cut within a character and grew by what stands for a broken one: the frame was too long, and the close an internal error.
+  it('whose id is in use, and long, closes the socket with as much of the reason as a close has room for', () =>
+    withGraphql(async ({ start, port, tenant }) => {
+      const input = { id: await start() };
+      for (const padding of ['', 'x', 'xx', 'xxx']) {
+        const client = await connected(port, tenant.secret);
+        const id = padding + '😀'.repeat(40);
+        client.subscribe(WATCH, input, id);
+        client.subscribe(WATCH, input, id);
+        const { code, reason } = await client.closed;
+        expect(code).toBe(4409);
+        expect(`Subscriber for ${id} already exists`).toContain(reason);
+        expect(Buffer.byteLength(reason)).toBeGreaterThan(119);
+      }
     }));
 
   it('whose id is completed and used again in one segment is another one, each time', () =>

@@ -107,11 +107,14 @@ export function createSockets({ service, operations, limits, timers, log, observ
       errors.flatMap((error) => operations.present(thrown(error), extra.id)).map((error) => error.toJSON()),
   });
 
-  /** Answers whether the client may stay; it has been told why not by then. */
+  /** Answers whether the client may stay; it has been told why not by then: graphql-ws would say "Forbidden", whatever is wrong. */
   async function admit(params: Params | undefined, session: Session): Promise<boolean> {
     try {
       const secret = secretOf(params);
-      if (secret === null) return false;
+      if (secret === null) {
+        session.peer.close(CloseCode.Forbidden, 'Send an API key in connection_init: {"authorization": "Bearer <key>"}.');
+        return false;
+      }
       const caller = await service.authenticate(secret);
       if (!sessions.has(session)) return false; // closed meanwhile
       const giveSlotBack = takeSlot(caller.keyId);
@@ -124,9 +127,9 @@ export function createSockets({ service, operations, limits, timers, log, observ
       return true;
     } catch (error) {
       const refusal = error instanceof Refusal ? error : null;
-      if (refusal?.code === 'unauthorized') return false;
       if (refusal === null) log.error({ requestId: session.id, err: error }, 'unexpected error');
-      session.peer.close(TRY_AGAIN_LATER, refusal?.message ?? 'The service is not available at the moment.');
+      const code = refusal?.code === 'unauthorized' ? CloseCode.Forbidden : TRY_AGAIN_LATER;
+      session.peer.close(code, refusal?.message ?? 'The service is not available at the moment.');
       return false;
     }
   }
