@@ -1,8 +1,8 @@
 import { rulesMarkdown } from '../src/analysis/docs.ts';
 import { configDocs } from '../src/cli/config-docs.ts';
-import { printOpenApi } from '../src/cli/openapi.ts';
 import { schemaText } from '../src/http/graphql/schema/schema.ts';
 import { errorsMarkdown } from '../src/http/problem-texts.ts';
+import { openApiText } from '../src/http/rest/openapi.ts';
 import { metricsMarkdown } from '../src/metrics/docs.ts';
 
 /** Every file that is printed from code, by its path in the repository, and what it must contain. */
@@ -11,6 +11,6 @@ export const GENERATED: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsMarkdown,
   'docs/metrics.md': metricsMarkdown,
   'docs/rules.md': rulesMarkdown,
-  'openapi.json': () => printOpenApi('http://127.0.0.1:4000'),
+  'openapi.json': () => openApiText('http://127.0.0.1:4000'),
   'schema.graphql': schemaText,
 };

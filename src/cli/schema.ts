@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { schemaText } from '#http/graphql/schema/schema.ts';
 import type { Context } from './context.ts';
 
 /** `crawlgate schema`. */
@@ -7,5 +6,9 @@ export function addSchema(program: Command, context: Context): void {
   program
     .command('schema')
     .description('print the GraphQL schema')
-    .action(() => context.out(schemaText()));
+    .action(async () => {
+      // Loaded here, for few other commands need GraphQL.
+      const { schemaText } = await import('#http/graphql/schema/schema.ts');
+      context.out(schemaText());
+    });
 }

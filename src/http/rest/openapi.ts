@@ -151,3 +151,6 @@ export function openApiDocument({ publicUrl }: { readonly publicUrl: string }): 
     tags: TAGS,
   });
 }
+
+/** The same as it is printed, and kept in the repository. */
+export const openApiText = (publicUrl: string): string => `${JSON.stringify(openApiDocument({ publicUrl }), null, 2)}\n`;
