@@ -23,8 +23,27 @@ const WARM_UP = 8;
 /** For what was sent last to arrive. */
 const ARRIVAL_MS = 500;
 
-type Contender = 'bare' | 'crawlgate';
-const LABELS: Readonly<Record<Contender, string>> = { bare: 'bare ws', crawlgate: 'crawlgate, a gateway' };
+type Contender = 'bare' | 'loaded' | 'crawlgate';
+const LABELS: Readonly<Record<Contender, string>> = {
+  bare: 'bare ws',
+  loaded: 'bare ws, with the packages of a gateway loaded',
+  crawlgate: 'crawlgate, a gateway',
+};
+/** What a gateway is made of besides `ws`. */
+const PACKAGES = [
+  'graphql',
+  'graphql-yoga',
+  '@pothos/core',
+  '@pothos/plugin-relay',
+  'graphql-ws',
+  'hono',
+  '@hono/node-server',
+  '@hono/zod-openapi',
+  'mongodb',
+  'ioredis',
+  'pino',
+  'prom-client',
+];
 
 /** A server whose sockets are told of one crawl. */
 type Server = {
@@ -89,8 +108,8 @@ async function measure({ pid, port, key, crawlId, publish }: Server, { sockets, 
   }
 }
 
-async function measureBare(sizes: Sizes, env: Readonly<Record<string, string>>): Promise<Measured> {
-  const server = forked('./fan-out/bare.ts', [], NODE_FLAGS, env);
+async function measureBare(sizes: Sizes, env: Readonly<Record<string, string>>, packages: readonly string[] = []): Promise<Measured> {
+  const server = forked('./fan-out/bare.ts', packages, NODE_FLAGS, env);
   try {
     const [port] = (await once(server, 'message')) as [number];
     return await measure({ pid: server.pid ?? 0, port, key: '', crawlId: '', publish: (at) => server.send(at) }, sizes);
@@ -134,16 +153,18 @@ export const updates: Bench = ({ smoke, rounds }) =>
     const env = { NODE_COMPILE_CACHE: cache };
     const contenders: Record<Contender, () => Promise<Measured>> = {
       bare: () => measureBare(sizes, env),
+      loaded: () => measureBare(sizes, env, PACKAGES),
       crawlgate: () => measureGateway(sizes, env),
     };
-    await measureBare({ sockets: 1, updates: 1 }, env); // which fill the cache
+    await measureBare({ sockets: 1, updates: 1 }, env, PACKAGES); // which fill the cache
     await measureGateway({ sockets: 1, updates: 1 }, env);
     const results = await interleave<Contender, Measured>(allRounds, contenders);
     const forms = new Set(Object.values(results).flatMap((measured) => measured.map(({ form }) => form)));
     expectSame('forms of an update', 1, forms.size);
     const of = (name: Contender, field: Exclude<keyof Measured, 'form'>): number =>
       median(results[name].map((measured) => measured[field]));
-    const against = (field: Exclude<keyof Measured, 'form'>): string => ratio(of('crawlgate', field) / of('bare', field));
+    const against = (field: Exclude<keyof Measured, 'form'>, other: Contender = 'bare'): string =>
+      ratio(of('crawlgate', field) / of(other, field));
     return {
       name: 'updates',
       title: `One update to ${sizes.sockets.toLocaleString('en')} WebSocket watchers of one crawl, ${sizes.updates} updates a round, one each ${EVERY_MS} ms, ${allRounds} interleaved rounds, medians.`,
@@ -160,10 +181,15 @@ export const updates: Bench = ({ smoke, rounds }) =>
         { what: 'p99 against the bare server', measured: against('p99Ms'), target: '≤ 1.3 ×' },
         { what: 'CPU against the bare server', measured: against('cpuMs'), target: '≤ 1.4 ×' },
         { what: 'memory of the process against the bare server', measured: against('residentKiB'), target: '≤ 1.4 ×' },
+        {
+          what: 'the same against the bare server that has the packages loaded',
+          measured: against('residentKiB', 'loaded'),
+          target: 'told',
+        },
         { what: 'memory that the watchers add, against the bare server', measured: against('watchersKiB'), target: 'told' },
       ],
       notes: [
-        'The bare server sends the same bytes to every socket, with neither protocol nor GraphQL. crawlgate is a real process in the role gateway, started as its image starts it, on MongoDB (MONGODB_TEST_URL, or the test server) and Redis; the updates are made up, and published through Redis. Both have a compile cache that an earlier start has filled, and the same young generation.',
+        'The bare server sends the same bytes to every socket, with neither protocol nor GraphQL. crawlgate is a real process in the role gateway, started as its image starts it, on MongoDB (MONGODB_TEST_URL, or the test server) and Redis; the updates are made up, and published through Redis. All have a compile cache that an earlier start has filled, and the same young generation.',
         'From the publishing to the arrival at the watchers, so crawlgate’s time has the way through Redis in it. CPU is that of the server’s process, with all its threads, and memory its resident set.',
       ],
     };

@@ -1,8 +1,13 @@
 // The bare fan-out: a `ws` server that sends every socket the same bytes that a watcher of crawlgate gets. No protocol, no GraphQL.
-// usage (forked): bare.ts; each message to it is the time at which an update was published
+// usage (forked): bare.ts [PACKAGE ...]; the packages are loaded, and not used; each message to it is the time at which an update was published
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
+import { releaseStartupHeap } from '#compose/startup-heap.ts';
+
+const packages = process.argv.slice(2);
+for (const name of packages) await import(name);
+if (packages.length > 0) await releaseStartupHeap(); // as a gateway does
 
 const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false, backlog: 4096 });
 server.on('connection', (socket) => {
