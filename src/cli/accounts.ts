@@ -1,10 +1,11 @@
-import { openOperatorStore } from '#compose/operator-store.ts';
 import type { Organization } from '#domain/account.ts';
 import type { AccountStore } from '#store/store.ts';
 import type { Context } from './context.ts';
 
 /** Runs `act` on the store that the configuration names, beside a running server or without one. */
 export async function withAccounts<Answer>(context: Context, act: (accounts: AccountStore) => Promise<Answer>): Promise<Answer> {
+  // Loaded here, for a server does without it.
+  const { openOperatorStore } = await import('#compose/operator-store.ts');
   const store = await openOperatorStore(context.config());
   try {
     return await act(store);

@@ -9,7 +9,7 @@ export function addConfig(program: Command, context: Context): void {
     .command('config')
     .description('list the environment variables that the service reads')
     .option('--json', 'print JSON', false)
-    .action(({ json }: { json: boolean }) => {
+    .action(async ({ json }: { json: boolean }) => {
       const rows = CONFIG_TABLE.map(({ name, accepts, default: standard, unit = null, meaning }) => ({
         name,
         accepts,

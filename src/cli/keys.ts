@@ -74,7 +74,7 @@ export function addKeys(program: Command, context: Context): void {
     .option('--json', 'print JSON', false)
     .action(async ({ organization, json }: OfOrganization) => {
       const listed = await withAccounts(context, async (accounts) => accounts.listKeys((await organizationOf(accounts, organization)).id));
-      printRows(
+      await printRows(
         context,
         listed.map(recordOf),
         [

@@ -69,7 +69,7 @@ export function addMigrate(program: Command, context: Context): void {
       try {
         const counts = await createMigrate(stores)({ organization, progress, signal: stop });
         progress.end();
-        printRows(
+        await printRows(
           context,
           counts.map(({ kind, source, target, different }) => ({
             kind: KIND_NAMES[kind],

@@ -48,7 +48,7 @@ export function addOrgs(program: Command, context: Context): void {
     .option('--json', 'print JSON', false)
     .action(async ({ json }: Json) => {
       const organizations = await withAccounts(context, (accounts) => accounts.listOrganizations());
-      printRows(
+      await printRows(
         context,
         organizations.map(recordOf),
         [

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import type { Context } from './context.ts';
 
 type Cell = string | number | null;
@@ -6,11 +5,18 @@ type Cell = string | number | null;
 export type Column<Row> = readonly [heading: string, cell: (row: Row) => Cell];
 
 /** Prints rows as a table without frame or colours, or with `json` each whole row in one JSON array. */
-export function printRows<Row>(context: Context, rows: readonly Row[], columns: readonly Column<Row>[], json: boolean): void {
+export async function printRows<Row>(
+  context: Context,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  json: boolean,
+): Promise<void> {
   if (json) {
     printJson(context, rows);
     return;
   }
+  // Loaded here, for a server prints no tables.
+  const { default: Table } = await import('cli-table3');
   const table = new Table({
     head: columns.map(([heading]) => heading),
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 2 },

@@ -14,7 +14,6 @@ import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { createProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
-import { openSqliteBackend } from './sqlite-backend.ts';
 import { releaseStartupHeap } from './startup-heap.ts';
 import { setThreadFlags } from './thread-flags.ts';
 import { readVersion } from './version.ts';
@@ -94,7 +93,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
 /** What only one of the stores needs is loaded with it. */
 async function openBackend(deps: BackendDeps): Promise<Backend> {
   const { store, busUrl } = deps.config;
-  if (store.kind === 'sqlite') return openSqliteBackend(deps, store.path);
+  if (store.kind === 'sqlite') return (await import('./sqlite-backend.ts')).openSqliteBackend(deps, store.path);
   const { openSharedBackend } = await import('./shared-backend.ts');
   return openSharedBackend(deps, { storeUrl: store.url, busUrl: busUrl ?? '' });
 }

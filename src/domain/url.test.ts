@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseNetwork } from './address.ts';
 import { MAX_URL_LENGTH } from './page.ts';
-import { authorityOf, hostOf, pageUrl, parseStartUrl, portOf, sameRegistrableDomain } from './url.ts';
+import { authorityOf, hostOf, pageUrl, parseStartUrl, portOf } from './url.ts';
 
 const wrongOf = (text: string, ...networks: string[]): string | null => {
   const read = parseStartUrl(text, networks.map(parseNetwork));
@@ -142,25 +142,5 @@ describe('the parts of a URL', () => {
     const url = new URL('https://example.com:8443/');
     expect([hostOf(url), authorityOf(url), portOf(url)]).toEqual(['example.com', 'example.com:8443', 8443]);
     expect([portOf(new URL('http://e.example')), portOf(new URL('https://e.example'))]).toEqual([80, 443]);
-  });
-});
-
-describe('a registrable domain', () => {
-  test.each([
-    ['example.com', 'www.example.com', true],
-    ['a.example.co.uk', 'example.co.uk', true],
-    ['example.com', 'example.org', false],
-    ['one.co.uk', 'other.co.uk', false],
-    ['one.github.io', 'other.github.io', false],
-    ['www.one.github.io', 'one.github.io', true],
-    ['10.0.0.1', '10.0.0.1', true],
-    ['10.0.0.1', '11.0.0.1', false],
-    ['localhost', 'localhost', true],
-    ['localhost', 'www.localhost', false],
-    ['[::1]', '[::2]', false],
-    ['com', 'example.com', false],
-  ])('of %s and %s is one: %s', (one, other, same) => {
-    expect(sameRegistrableDomain(one, other)).toBe(same);
-    expect(sameRegistrableDomain(other, one)).toBe(same);
   });
 });

@@ -1,4 +1,3 @@
-import { getDomain } from 'tldts';
 import { BLOCKED_PORTS, ipLiteralOf, isAllowedAddress, type Network } from './address.ts';
 import { MAX_URL_LENGTH } from './page.ts';
 
@@ -48,11 +47,4 @@ export function parseStartUrl(text: string, allowed: readonly Network[]): StartU
   const literal = ipLiteralOf(url.hostname);
   if (literal !== null && !isAllowedAddress(literal, allowed)) return { wrong: `must not be the non-public address ${url.hostname}` };
   return { url: url.href, host: hostOf(url), authority: authorityOf(url) };
-}
-
-/** Whether two hosts belong to one registrable domain by the Public Suffix List (apex ↔ www). IP literals only match themselves. */
-export function sameRegistrableDomain(one: string, other: string): boolean {
-  if (one === other) return true;
-  const domain = getDomain(one, { allowPrivateDomains: true });
-  return domain !== null && domain === getDomain(other, { allowPrivateDomains: true });
 }
