@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   cycles,
   importsOf,
+  localeUses,
   longFiles,
   oddNames,
   readsOfEnvironment,
@@ -30,6 +31,7 @@ describe('the architecture of src', () => {
   it('has no file above 250 lines that is not a test', () => expect(longFiles(sources)).toEqual([]));
   it('reads the environment in config/config.ts only', () => expect(readsOfEnvironment(sources)).toEqual([]));
   it('deals with signals and exits in main.ts only', () => expect(signalsAndExits(sources)).toEqual([]));
+  it('uses no data of locales', () => expect(localeUses(sources)).toEqual([]));
 });
 
 describe('the architecture check', () => {
@@ -86,4 +88,8 @@ export const text = 'import x from "./no.ts"';
       signalsAndExits(of({ 'main.ts': 'process.exit(1)', 'a.ts': 'process.exitCode = 1', 'b.ts': "process.on('SIGTERM', f)" })),
     ).toEqual(['a.ts', 'b.ts']);
   });
+
+  it.each(["n.toLocaleString('en')", 'a.localeCompare(b)', 'new Intl.Collator()'])('refuses %s', (code) =>
+    expect(localeUses(of({ 'a.ts': code, 'b.test.ts': code }))).toEqual(['a.ts']),
+  );
 });

@@ -144,3 +144,6 @@ export const signalsAndExits = (sources: Sources): string[] =>
     'main.ts',
     /\bprocess\s*\.\s*(exit|exitCode|abort|kill|reallyExit)\b|\bprocess\s*\.\s*(on|once|addListener)\(\s*['"](SIG|uncaught|unhandled|beforeExit|exit)/,
   );
+
+/** The first use of the data of locales takes 7 MiB of each process, and nothing here is written in anybody's own language. */
+export const localeUses = (sources: Sources): string[] => usesOutside(sources, '', /\.(toLocale\w+|localeCompare)\(|\bIntl\s*\./);

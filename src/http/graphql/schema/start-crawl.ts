@@ -5,8 +5,6 @@ import type { GraphqlContext } from '../context.ts';
 import type { Builder } from './builder.ts';
 import type { CrawlRef } from './crawl.ts';
 
-const most = MOST_MAX_URLS.toLocaleString('en');
-
 export function addStartCrawl(builder: Builder, crawl: CrawlRef): void {
   const input = builder.inputType('StartCrawlInput', {
     description: 'What to crawl.',
@@ -17,7 +15,7 @@ export function addStartCrawl(builder: Builder, crawl: CrawlRef): void {
           'Where the crawl starts: an absolute http or https URL without credentials, at most 2,048 characters, not a non-public address.',
       }),
       maxUrls: t.int({
-        description: `The most pages that are fetched, ${DEFAULT_MAX_URLS} when absent, at least 1; above ${most} it becomes ${most}.`,
+        description: `The most pages that are fetched, ${DEFAULT_MAX_URLS} when absent, at least 1; above ${MOST_MAX_URLS} it becomes ${MOST_MAX_URLS}.`,
       }),
       maxDepth: t.int({
         description: `How many links away from the start page, ${DEFAULT_MAX_DEPTH} when absent; 0 is the start page only.`,
