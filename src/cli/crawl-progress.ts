@@ -11,7 +11,7 @@ export type CrawlProgress = {
 /** Between two lines, in milliseconds. */
 const LINE_EVERY_MS = 10_000;
 
-/** A bar where stderr is a terminal; else a line at each phase, and now and then between. */
+/** A bar where stderr is a terminal; else a line at each phase from the first page on, and now and then between. */
 export async function createCrawlProgress(context: Context): Promise<CrawlProgress> {
   return context.errTerminal === null ? lines(context) : bar(context.errTerminal);
 }
@@ -30,7 +30,7 @@ function lines({ err }: Context): CrawlProgress {
     tell(snapshot) {
       const { done, total, phase } = measure(snapshot);
       const now = performance.now();
-      if (phase === toldPhase && now - toldAt < LINE_EVERY_MS) return;
+      if (phase === 'queued' || (phase === toldPhase && now - toldAt < LINE_EVERY_MS)) return;
       toldPhase = phase;
       toldAt = now;
       err.write(`${phase}: ${done} of ${total} pages\n`);
