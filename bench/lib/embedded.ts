@@ -5,6 +5,7 @@ import { createLocalBus } from '#bus/local.ts';
 import { SCOPES } from '#domain/account.ts';
 import { DEFAULT_KEY_ID, DEFAULT_ORGANIZATION_ID } from '#domain/ids.ts';
 import { newSecret, storedSecretOf } from '#domain/key-secret.ts';
+import { api } from '#http/api.ts';
 import { createHttpServer } from '#http/server.ts';
 import { createService } from '#service/service.ts';
 import { openSqliteStore } from '#store/sqlite/open.ts';
@@ -30,7 +31,7 @@ export async function openEmbedded(name: string) {
 
   /** Answers the port. */
   async function listen(): Promise<number> {
-    const http = createHttpServer({ service, log, publicUrl: null, isReady: () => true, timers, corsOrigins: [] });
+    const http = createHttpServer({ service, api, log, publicUrl: null, isReady: () => true, timers, corsOrigins: [] });
     return (await http.listen({ host: '127.0.0.1', port: 0 })).port;
   }
 

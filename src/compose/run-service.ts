@@ -55,7 +55,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
       role === 'gateway' ? null : createBackendCrawler({ config, backend, metrics, log, contact: () => config.publicUrl ?? url });
     const http = createHttpServer({
       service: await openService({ config, role, backend, store, log }),
-      healthOnly: role === 'worker',
+      api: role === 'worker' ? null : (await import('#http/api.ts')).api, // most of what is loaded
       log,
       publicUrl: config.publicUrl,
       isReady: async () => {

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { notFound } from '#domain/errors.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
+import type { Api } from './api.ts';
 import { answerDocsFile, answerDocsFolder, answerDocsPage, DOCS_PATH, OPENAPI_PATH } from './docs.ts';
 import type { Exchange, ExchangeEnv } from './exchange.ts';
 import { answerGraphiqlFile } from './graphql/graphiql.ts';
@@ -14,13 +15,11 @@ import { isErrorCode, problemPage } from './problem-texts.ts';
 import type { AnswerProblem } from './problems.ts';
 import { type Reply, respond } from './reply.ts';
 import { refusalOf } from './rest/allowed-methods.ts';
-import { mountRest } from './rest/mount.ts';
-import { openApiDocument } from './rest/openapi.ts';
 
 type Deps = {
   readonly service: Service;
-  /** Whether nothing is answered but how the process is. */
-  readonly healthOnly: boolean;
+  /** Null: nothing is answered but how the process is. */
+  readonly api: Api | null;
   readonly answerProblem: AnswerProblem;
   readonly isReady: IsReady;
   readonly publicUrl: () => string;
@@ -37,21 +36,21 @@ const WORKER_SAYS = `This process runs crawls. It answers ${HEALTH_PATH}, ${READ
 
 /** Everything that is asked by plain HTTP: `/v1`, and the few addresses that need no key. */
 export function createApp(deps: Deps): Hono<ExchangeEnv> {
-  const { service, healthOnly, answerProblem, isReady, publicUrl, timers, scrape, observer } = deps;
+  const { service, api, answerProblem, isReady, publicUrl, timers, scrape, observer } = deps;
   const health: readonly OpenRoute[] = [
     { path: HEALTH_PATH, answer: answerAlive },
     { path: READY_PATH, answer: createAnswerReady(isReady) },
   ];
-  const front: readonly OpenRoute[] = [
+  const frontOf = ({ openApiDocument }: Api): readonly OpenRoute[] => [
     { path: HOME_PATH, answer: (_, exchange) => answerHome(exchange) },
-    { path: OPENAPI_PATH, answer: createAnswerOpenApi(publicUrl) },
+    { path: OPENAPI_PATH, answer: createAnswerOpenApi(() => openApiDocument({ publicUrl: publicUrl() })) },
     { path: DOCS_PATH, answer: answerDocsPage },
     { path: `${DOCS_PATH}/`, answer: answerDocsFolder },
     { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
     { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
     { path: '/problems/{name}', answer: answerProblemPage },
   ];
-  const open = healthOnly ? health : [...health, ...front];
+  const open = api === null ? health : [...health, ...frontOf(api)];
   const routes = [...open, ...(scrape === null ? [] : [{ path: METRICS_PATH }])].map(({ path }) => ({ method: 'get', path }));
 
   const app = new Hono<ExchangeEnv>();
@@ -68,20 +67,20 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
       return respond(await answerMetrics(c.env), c.env);
     });
   }
-  const refuseCall = healthOnly ? null : mountRest(app, { service, answerProblem, timers, observer });
+  const refuseCall = api === null ? null : api.mountRest(app, { service, answerProblem, timers, observer });
   app.notFound((c) => {
     if (refuseCall !== null && (c.req.path === '/v1' || c.req.path.startsWith('/v1/'))) return refuseCall(c);
-    return answerProblem(refusalOf(routes, c.req.method, c.req.path, healthOnly ? WORKER_SAYS : undefined), c.env);
+    return answerProblem(refusalOf(routes, c.req.method, c.req.path, api === null ? WORKER_SAYS : undefined), c.env);
   });
   app.onError((error, c) => answerProblem(error, c.env));
   return app;
 }
 
 /** Made at the first request: the base address may depend on the port. */
-function createAnswerOpenApi(publicUrl: () => string): () => Reply {
+function createAnswerOpenApi(document: () => unknown): () => Reply {
   let body: string | null = null;
   return () => {
-    body ??= JSON.stringify(openApiDocument({ publicUrl: publicUrl() }));
+    body ??= JSON.stringify(document());
     return { status: 200, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache' }, body };
   };
 }

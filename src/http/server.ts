@@ -6,11 +6,11 @@ import { Refusal } from '#domain/errors.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Service } from '#service/service.ts';
 import type { Log } from '#telemetry.ts';
+import type { Api } from './api.ts';
 import { createApp } from './app.ts';
 import { baseUrlOf } from './base-url.ts';
 import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
-import { createGraphql } from './graphql/graphql.ts';
 import { DEFAULT_LIMITS, type GraphqlLimits } from './graphql/limits.ts';
 import { isGraphqlTarget } from './graphql/path.ts';
 import { HEALTH_PATH, type IsReady, READY_PATH } from './health.ts';
@@ -44,8 +44,8 @@ export type HttpServerDeps = {
   readonly timers: Timers;
   /** Whose pages may read the answers; `*` for all. None: no word of CORS. */
   readonly corsOrigins: readonly string[];
-  /** Whether nothing is answered but how the process is. */
-  readonly healthOnly?: boolean;
+  /** Null: nothing is answered but how the process is. */
+  readonly api: Api | null;
   /** What differs from the defaults. */
   readonly graphqlLimits?: Partial<GraphqlLimits>;
   /** Absent: nothing is counted, and there is no `/metrics`. */
@@ -63,7 +63,7 @@ const LIMITS = {
 };
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const { log, publicUrl, isReady, timers, corsOrigins, healthOnly = false, graphqlLimits, metrics } = deps;
+  const { log, publicUrl, isReady, timers, corsOrigins, api, graphqlLimits, metrics } = deps;
   const observer = metrics?.observer ?? createSilentObserver();
   const service = { ...deps.service, startCrawl: countStarts(deps.service.startCrawl, observer) };
   let baseUrl = publicUrl?.replace(/\/+$/, '') ?? '';
@@ -72,7 +72,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const answerProblem = createAnswerProblem({ log, publicUrl: () => baseUrl });
   const app = createApp({
     service,
-    healthOnly,
+    api,
     answerProblem,
     isReady: () => !draining && isReady(),
     publicUrl: () => baseUrl,
@@ -82,7 +82,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   });
   const admitOrigin: AdmitOrigin | null = corsOrigins.length === 0 ? null : createAdmitOrigin(corsOrigins);
   const limits = { ...DEFAULT_LIMITS, ...graphqlLimits };
-  const graphql = healthOnly ? null : createGraphql({ service, log, timers, limits, observer });
+  const graphql = api === null ? null : api.createGraphql({ service, log, timers, limits, observer });
   const server = createServer({ ...LIMITS, shouldUpgradeCallback: (request) => graphql !== null && asksForWebSocket(request) }, dispatch);
   server.on('upgrade', (request, socket, head) => {
     if (graphql !== null && asksForWebSocket(request)) graphql.sockets.accept(request, request.socket, head);
