@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   cycles,
   importsOf,
+  loadedWith,
   localeUses,
   longFiles,
   oddNames,
@@ -32,6 +33,18 @@ describe('the architecture of src', () => {
   it('reads the environment in config/config.ts only', () => expect(readsOfEnvironment(sources)).toEqual([]));
   it('deals with signals and exits in main.ts only', () => expect(signalsAndExits(sources)).toEqual([]));
   it('uses no data of locales', () => expect(localeUses(sources)).toEqual([]));
+
+  const large = ['http/api.ts', 'store/sqlite/open.ts', 'store/mongo/open.ts', 'domain/registrable-domain.ts'];
+  it.each([
+    ['main.ts', 'cli/program.ts', ['compose/run-service.ts', ...large]],
+    ['compose/run-service.ts', 'http/server.ts', large],
+    ['http/api.ts', 'http/rest/mount.ts', ['store/sqlite/open.ts', 'domain/registrable-domain.ts']],
+  ])('loads with %s what is always needed, such as %s, and what only some processes need when they do', (start, needed, later) => {
+    const loaded = loadedWith(sources, start);
+    expect(loaded).toContain(needed);
+    expect(later.filter((path) => !sources.has(path))).toEqual([]);
+    expect(later.filter((path) => loaded.has(path))).toEqual([]);
+  });
 });
 
 describe('the architecture check', () => {
@@ -87,6 +100,14 @@ export const text = 'import x from "./no.ts"';
     expect(
       signalsAndExits(of({ 'main.ts': 'process.exit(1)', 'a.ts': 'process.exitCode = 1', 'b.ts': "process.on('SIGTERM', f)" })),
     ).toEqual(['a.ts', 'b.ts']);
+  });
+
+  it('sees what is loaded, which types and calls of import are not', () => {
+    const files = {
+      'a.ts': "import type { T } from './t.ts';\nimport { b } from './b.ts';\nawait import('./c.ts');",
+      'b.ts': "export * from './d.ts';",
+    };
+    expect([...loadedWith(of({ ...files, 'c.ts': '', 'd.ts': '', 't.ts': '' }), 'a.ts')]).toEqual(['a.ts', 'b.ts', 'd.ts']);
   });
 
   it.each(["n.toLocaleString('en')", 'a.localeCompare(b)', 'new Intl.Collator()'])('refuses %s', (code) =>

@@ -147,3 +147,19 @@ export const signalsAndExits = (sources: Sources): string[] =>
 
 /** The first use of the data of locales takes 7 MiB of each process, and nothing here is written in anybody's own language. */
 export const localeUses = (sources: Sources): string[] => usesOutside(sources, '', /\.(toLocale\w+|localeCompare)\(|\bIntl\s*\./);
+
+/** What is loaded as soon as `start` is: all that it imports, and what that imports, but neither types nor what is imported by a call. */
+export function loadedWith(sources: Sources, start: string): Set<string> {
+  const loaded = new Set<string>();
+  const load = (path: string): void => {
+    if (loaded.has(path)) return;
+    loaded.add(path);
+    const source = (sources.get(path) ?? '').replace(/^\s*(import|export) type\b[^;]*;/gm, '').replace(/\bimport\(/g, 'load(');
+    for (const specifier of importsOf(source)) {
+      const target = targetOf(path, specifier);
+      if (target !== null) load(target);
+    }
+  };
+  load(start);
+  return loaded;
+}
