@@ -4,7 +4,7 @@ import { keyOf, organizationOf } from './account-reads.ts';
 import { type CopyTables, insertAbsent, plainReads } from './copy-table.ts';
 import { LIGHT } from './crawl-records.ts';
 import type { CrawlSteps } from './crawl-steps.ts';
-import type { Database } from './database.ts';
+import { atMost, type Database } from './database.ts';
 import type { OrganizationDocument, RingDocument, UsageDocument } from './documents.ts';
 import type { EventRelay } from './event-relay.ts';
 import { usageId } from './quota-writes.ts';
@@ -95,11 +95,7 @@ export function createAccountCopies(
       async read({ organizationId }, after, limit) {
         for (const crawl of await crawls.find({ unsettled: true, organizationId }, { projection: LIGHT }).toArray())
           await steps.settle(crawl);
-        const found = await usage
-          .find({ _id: idsOf(organizationId, after?.month) })
-          .sort({ _id: 1 })
-          .limit(limit)
-          .toArray();
+        const found = await atMost(usage.find({ _id: idsOf(organizationId, after?.month) }).sort({ _id: 1 }), limit);
         return Promise.all(found.map(usageOf));
       },
       async find({ organizationId }, records) {
@@ -119,13 +115,7 @@ export function createAccountCopies(
     startRing: {
       async read({ organizationId }, after, limit) {
         const ids = (await keyIds(organizationId)).filter((id) => after === null || id > after.keyId);
-        return (
-          await rings
-            .find({ _id: { $in: ids } })
-            .sort({ _id: 1 })
-            .limit(limit)
-            .toArray()
-        ).map(ringOf);
+        return (await atMost(rings.find({ _id: { $in: ids } }).sort({ _id: 1 }), limit)).map(ringOf);
       },
       find: async (_, records) => (await rings.find({ _id: { $in: records.map(({ keyId }) => keyId) } }).toArray()).map(ringOf),
       insert: (_, records) =>

@@ -6,7 +6,7 @@ import { idempotencyIdOf } from './crawl-ids.ts';
 import { beyond } from './crawl-list.ts';
 import { siteOf } from './crawl-reads.ts';
 import { snapshotOf } from './crawl-records.ts';
-import type { Database } from './database.ts';
+import { atMost, type Database } from './database.ts';
 import type { CrawlDocument, IdempotencyDocument } from './documents.ts';
 import type { PageWrites } from './page-writes.ts';
 import type { QuotaWrites } from './quota-writes.ts';
@@ -67,11 +67,7 @@ export function createCrawlCopies(
     return records.filter(({ crawlId }) => ids.has(crawlId));
   }
   const recordsAfter = (organizationId: OrganizationId, after: string | undefined, limit: number): Promise<IdempotencyDocument[]> =>
-    idempotency
-      .find({ _id: idsOf(organizationId, after) })
-      .sort({ _id: 1 })
-      .limit(limit)
-      .toArray();
+    atMost(idempotency.find({ _id: idsOf(organizationId, after) }).sort({ _id: 1 }), limit);
   /** Those after `after` that name a crawl, out of the next `limit` that do or do not, or of as many more as it takes to find one. */
   async function idempotencyAfter(
     organizationId: OrganizationId,
@@ -105,11 +101,12 @@ export function createCrawlCopies(
     },
     crawl: {
       async read({ organizationId }, after, limit) {
-        const found = await crawls
-          .find({ organizationId, ...(after !== null && beyond('$gt', after)) }, { projection: { outbox: 0 } })
-          .sort({ startedAt: 1, _id: 1 })
-          .limit(limit)
-          .toArray();
+        const found = await atMost(
+          crawls
+            .find({ organizationId, ...(after !== null && beyond('$gt', after)) }, { projection: { outbox: 0 } })
+            .sort({ startedAt: 1, _id: 1 }),
+          limit,
+        );
         return Promise.all(found.map(crawlOf));
       },
       async find({ organizationId }, records) {

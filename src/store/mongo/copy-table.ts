@@ -1,6 +1,7 @@
 import { type Collection, type Filter, MongoBulkWriteError, type OptionalUnlessRequiredId, type WithId } from 'mongodb';
 import type { OrganizationId } from '#domain/ids.ts';
 import { COPY_KEYS, type Copies, type CopyKind, type CopyOwner } from '../copy-store.ts';
+import { atMost } from './database.ts';
 import { isDuplicate } from './retry.ts';
 
 /** The four methods of the port for one kind. */
@@ -49,11 +50,7 @@ export const plainReads = <Kind extends CopyKind, T extends object>({
 }: Plain<Kind, T>): Pick<CopyTable<Kind>, 'read' | 'find'> => ({
   async read(owner, after, limit) {
     const place = after === null ? {} : { [field]: { $gt: COPY_KEYS[kind](after) } };
-    const found = await collection
-      .find({ ...ownedBy(owner), ...place })
-      .sort({ [field]: 1 })
-      .limit(limit)
-      .toArray();
+    const found = await atMost(collection.find({ ...ownedBy(owner), ...place }).sort({ [field]: 1 }), limit);
     return found.map(of);
   },
   async find(owner, records) {

@@ -1,7 +1,7 @@
 import type { EpochMs, OrganizationId } from '#domain/ids.ts';
 import { TOMBSTONE_MS } from '#domain/quota.ts';
 import type { EventStore } from '../event-store.ts';
-import { type Database, deleteSome, timeOf } from './database.ts';
+import { atMost, type Database, deleteSome, timeOf } from './database.ts';
 import type { EventRelay } from './event-relay.ts';
 import type { Removal } from './removal.ts';
 
@@ -15,21 +15,16 @@ export function createEventWrites(database: Database, relay: EventRelay, removal
   const { crawls, events, organizations, idempotency, robots } = database;
 
   async function retireCrawls(before: EpochMs): Promise<number> {
-    const old = await crawls
-      .find({ finishedAt: { $lt: new Date(before) } })
-      .sort({ finishedAt: 1 })
-      .limit(SWEEP_CRAWLS)
-      .toArray();
+    const old = await atMost(crawls.find({ finishedAt: { $lt: new Date(before) } }).sort({ finishedAt: 1 }), SWEEP_CRAWLS);
     for (const crawl of old) await removal.remove(crawl);
     return old.length;
   }
 
   async function sweepEvents(before: EpochMs): Promise<number> {
-    const old = await events
-      .find({ at: { $lt: new Date(before) } }, { projection: { organizationId: 1, seq: 1 } })
-      .sort({ at: 1 })
-      .limit(SWEEP_STEP)
-      .toArray();
+    const old = await atMost(
+      events.find({ at: { $lt: new Date(before) } }, { projection: { organizationId: 1, seq: 1 } }).sort({ at: 1 }),
+      SWEEP_STEP,
+    );
     const swept = new Map<OrganizationId, number>();
     for (const { organizationId, seq } of old) swept.set(organizationId, Math.max(seq, swept.get(organizationId) ?? 0));
     // Before the events go: the numbers of a log never start again.
@@ -39,11 +34,15 @@ export function createEventWrites(database: Database, relay: EventRelay, removal
 
   return {
     async relayEvents(limit) {
-      const waiting = await crawls
-        .find({ 'outbox.type': { $gt: '' } }, { projection: { organizationId: 1, startedAt: 1, analyzingAt: 1, finishedAt: 1, outbox: 1 } })
-        .sort({ changedAt: 1 })
-        .limit(limit)
-        .toArray();
+      const waiting = await atMost(
+        crawls
+          .find(
+            { 'outbox.type': { $gt: '' } },
+            { projection: { organizationId: 1, startedAt: 1, analyzingAt: 1, finishedAt: 1, outbox: 1 } },
+          )
+          .sort({ changedAt: 1 }),
+        limit,
+      );
       let moved = 0;
       for (const crawl of waiting) {
         if (moved >= limit) break;

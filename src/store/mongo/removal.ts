@@ -1,7 +1,7 @@
 import type { CrawlId, EpochMs } from '#domain/ids.ts';
 import { idempotencyIdOf } from './crawl-ids.ts';
 import type { CrawlSteps } from './crawl-steps.ts';
-import { type Database, deleteSome } from './database.ts';
+import { atMost, type Database, deleteSome } from './database.ts';
 import type { CrawlDocument, TrashDocument } from './documents.ts';
 import type { EventRelay } from './event-relay.ts';
 
@@ -29,11 +29,10 @@ export function createRemoval(database: Database, steps: CrawlSteps, relay: Even
 
   /** Of many crawls at once: hardly ever has anything come. */
   async function emptyLate(limit: number, before: EpochMs): Promise<number> {
-    const entries = await trash
-      .find({ emptiedAt: { $lte: new Date(before) } }, { projection: { _id: 1 } })
-      .sort({ emptiedAt: 1 })
-      .limit(limit)
-      .toArray();
+    const entries = await atMost(
+      trash.find({ emptiedAt: { $lte: new Date(before) } }, { projection: { _id: 1 } }).sort({ emptiedAt: 1 }),
+      limit,
+    );
     if (entries.length === 0) return 0;
     const ids = entries.map(({ _id }) => _id);
     return (await emptySome({ crawl: { $in: ids } }, limit)) || (await trash.deleteMany({ _id: { $in: ids } })).deletedCount;
