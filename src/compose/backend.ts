@@ -16,11 +16,14 @@ export type ThreadLink = SqliteLink | SharedLink;
 /** What a crawler thread works with. */
 export type ThreadParts = { readonly store: Store; readonly bus: Bus };
 
+/** What only those who answer clients need. */
+export type Front = { readonly bus: Bus; readonly requestCounter?: RequestCounter };
+
 /** What a process stands on, opened; its parts are closed by the steps that were added to the shutdown. */
 export type Backend = {
   readonly store: Store;
-  /** Opens what only the gateway part needs. Called at most once. */
-  openFront(): Promise<{ readonly bus: Bus; readonly requestCounter?: RequestCounter }>;
+  /** Called at most once. */
+  openFront(): Promise<Front>;
   /** For one new crawler thread. */
   linkThread(): { readonly link: ThreadLink; readonly transferList: readonly TransferListItem[] };
   /** Sees to it that the crawls of a thread that has ended unasked are resumed soon; each counts as a loss. */

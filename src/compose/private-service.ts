@@ -1,16 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeRule } from '#analysis/registry.ts';
 import type { Config } from '#config/config.ts';
 import type { Caller } from '#domain/account.ts';
-import { parseNetwork } from '#domain/address.ts';
 import { MOST_MAX_URLS } from '#domain/crawl.ts';
-import { createService, type Service } from '#service/service.ts';
+import type { Service } from '#service/service.ts';
 import { createStderrLog } from '#telemetry.ts';
-import { systemTimers } from '#worker/timers.ts';
 import { STOP_LIMITS } from './backend.ts';
 import { createBackendCrawler } from './backend-crawler.ts';
+import { createBackendService } from './backend-service.ts';
 import { ensureDefaultAccount } from './first-start.ts';
 import { createProcessMetrics } from './metrics.ts';
 import { createShutdown } from './shutdown.ts';
@@ -55,15 +53,7 @@ export async function openPrivateService({ config: given, cut }: PrivateServiceO
     const metrics = createProcessMetrics();
     const backend = await openSqliteBackend({ config, log, shutdown, metrics, signal: cut }, path);
     const { store } = backend;
-    const service = createService({
-      store,
-      ...(await backend.openFront()),
-      describeRule,
-      allowedNetworks: config.allowNetworks.map(parseNetwork),
-      readLimitPerMinute: 0,
-      timers: systemTimers,
-      log,
-    });
+    const service = createBackendService({ config, store, front: await backend.openFront(), log });
     const keyNews = await ensureDefaultAccount({ accounts: store, config, isTerminal: true, makesSecret: true });
     if (keyNews.kind !== 'made') throw new Error(`${dataDir} was not empty`);
     const caller = await service.authenticate(keyNews.secret);

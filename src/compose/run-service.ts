@@ -1,15 +1,12 @@
-import { describeRule } from '#analysis/registry.ts';
 import { createLocalBus } from '#bus/local.ts';
 import type { Config, Role } from '#config/config.ts';
-import { parseNetwork } from '#domain/address.ts';
 import { baseUrlOf } from '#http/base-url.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
-import { createService, type Service } from '#service/service.ts';
-import type { Store } from '#store/store.ts';
-import { createStderrLog, type Log } from '#telemetry.ts';
+import { createStderrLog } from '#telemetry.ts';
 import { pause, systemTimers } from '#worker/timers.ts';
 import { AHEAD_MS, type Backend, type BackendDeps, STOP_LIMITS } from './backend.ts';
 import { createBackendCrawler } from './backend-crawler.ts';
+import { createBackendService } from './backend-service.ts';
 import { ensureDefaultAccount, type KeyNews } from './first-start.ts';
 import { createProcessMetrics } from './metrics.ts';
 import { checkRole } from './roles.ts';
@@ -53,8 +50,9 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
     let url = '';
     const crawler =
       role === 'gateway' ? null : createBackendCrawler({ config, backend, metrics, log, contact: () => config.publicUrl ?? url });
+    const front = role === 'worker' ? { bus: createLocalBus({ log }) } : await backend.openFront(); // nobody watches a worker
     const http = createHttpServer({
-      service: await openService({ config, role, backend, store, log }),
+      service: createBackendService({ config, store, front, log }),
       api: role === 'worker' ? null : (await import('#http/api.ts')).api, // most of what is loaded
       log,
       publicUrl: config.publicUrl,
@@ -103,22 +101,6 @@ function addDrain({ http, shutdown, drainMs }: { readonly http: HttpServer; read
   shutdown.add('drain', drainMs + AHEAD_MS, (over) => {
     http.drain();
     return pause(systemTimers, drainMs, over);
-  });
-}
-
-type Parts = { readonly config: Config; readonly backend: Backend; readonly log: Log };
-type ServiceParts = Parts & { readonly role: Role; readonly store: Store };
-
-async function openService({ config, role, backend, store, log }: ServiceParts): Promise<Service> {
-  return createService({
-    store,
-    // nobody watches a worker
-    ...(role === 'worker' ? { bus: createLocalBus({ log }) } : await backend.openFront()),
-    describeRule,
-    allowedNetworks: config.allowNetworks.map(parseNetwork),
-    readLimitPerMinute: config.readLimitPerMinute,
-    timers: systemTimers,
-    log,
   });
 }
 
