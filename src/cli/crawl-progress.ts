@@ -1,5 +1,6 @@
 import { type Snapshot, urlsQueued } from '#domain/snapshot.ts';
 import type { Context } from './context.ts';
+import { createProgressBar } from './progress-bar.ts';
 
 /** What is told of a crawl while it runs, on stderr. */
 export type CrawlProgress = {
@@ -40,15 +41,7 @@ function lines({ err }: Context): CrawlProgress {
 }
 
 async function bar(stream: NodeJS.WritableStream): Promise<CrawlProgress> {
-  // Loaded here, for it is needed nowhere else.
-  const { default: progress } = await import('cli-progress');
-  const shown = new progress.SingleBar({
-    stream,
-    format: '{bar} {value} of {total} pages | {duration_formatted} | {phase}',
-    barsize: 30,
-    // Signals are dealt with in one place.
-    gracefulExit: false,
-  });
+  const shown = await createProgressBar(stream, '{value} of {total} pages | {duration_formatted} | {phase}');
   shown.start(1, 0, { phase: 'queued' });
   return {
     tell(snapshot) {

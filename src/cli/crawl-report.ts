@@ -1,5 +1,6 @@
 import { SEVERITIES } from '#domain/finding.ts';
 import { type Snapshot, urlsQueued } from '#domain/snapshot.ts';
+import { renderFinding } from '#http/rest/render.ts';
 import type { DescribedFinding } from '#service/list-findings.ts';
 import { timeOf } from './output.ts';
 
@@ -23,14 +24,7 @@ export const reportRecord = (snapshot: Snapshot, findings: readonly DescribedFin
     startedAt: timeOf(snapshot.startedAt),
     finishedAt: timeOf(snapshot.finishedAt),
   },
-  findings: findings.map(({ fingerprint, rule, severity, description, url, evidence }) => ({
-    id: fingerprint,
-    rule,
-    severity,
-    ...description,
-    url,
-    evidence,
-  })),
+  findings: findings.map(renderFinding),
 });
 
 /** The same for people: a summary, then the findings by rule, the gravest first. */

@@ -1,6 +1,7 @@
 import type { Progress } from '#migration/counts.ts';
 import { COPY_KINDS, type CopyKind } from '#store/copy-store.ts';
 import type { Context } from './context.ts';
+import { createProgressBar } from './progress-bar.ts';
 
 /** What is told of a migration while it runs, on stderr. */
 export type ShownProgress = Progress & {
@@ -35,16 +36,7 @@ function lines({ err }: Context, names: Names): ShownProgress {
 }
 
 async function bar(stream: NodeJS.WritableStream, names: Names): Promise<ShownProgress> {
-  // Loaded here, for no other command needs it.
-  const { default: progress } = await import('cli-progress');
-  const shown = new progress.SingleBar({
-    stream,
-    format: '{bar} {percentage}% | {value} of {total} records | {eta_formatted} left | {kind}',
-    barsize: 30,
-    etaBuffer: 100,
-    // Signals are dealt with in one place.
-    gracefulExit: false,
-  });
+  const shown = await createProgressBar(stream, '{percentage}% | {value} of {total} records | {eta_formatted} left | {kind}');
   return {
     begin: (totals) =>
       shown.start(
