@@ -7,6 +7,7 @@ import { createRedisBus } from '#bus/redis.ts';
 import type { LeaseToken } from '#domain/ids.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from '#store/mongo/open.ts';
 import { createLog } from '#telemetry.ts';
+import { SMALL_YOUNG } from '../scripts/cluster/cluster.ts';
 import { clockMs, type WatchersReport } from './fan-out/messages.ts';
 import { withCluster } from './lib/cluster.ts';
 import { withMongo } from './lib/mongo.ts';
@@ -15,8 +16,6 @@ import { type Bench, expectSame, mebibytes, milliseconds, ratio } from './lib/re
 import { interleave, median } from './lib/stats.ts';
 import { withTempDir } from './lib/temp.ts';
 
-/** What crawlgate's own start has set, so that the bare server has no larger heap than it. */
-const NODE_FLAGS = ['--max-semi-space-size=4'];
 const EVERY_MS = 250;
 /** The first ones of a server, which it needs to get warm, are not counted. */
 const WARM_UP = 8;
@@ -62,6 +61,7 @@ type Measured = {
   readonly watchersKiB: number;
   readonly form: string;
 };
+type Figure = Exclude<keyof Measured, 'form'>;
 type Sizes = { readonly sockets: number; readonly updates: number };
 
 const forked = (file: string, args: readonly string[], execArgv: string[] = [], env: Readonly<Record<string, string>> = {}): ChildProcess =>
@@ -109,7 +109,7 @@ async function measure({ pid, port, key, crawlId, publish }: Server, { sockets, 
 }
 
 async function measureBare(sizes: Sizes, env: Readonly<Record<string, string>>, packages: readonly string[] = []): Promise<Measured> {
-  const server = forked('./fan-out/bare.ts', packages, NODE_FLAGS, env);
+  const server = forked('./fan-out/bare.ts', packages, [SMALL_YOUNG], env); // no larger heap than crawlgate's own
   try {
     const [port] = (await once(server, 'message')) as [number];
     return await measure({ pid: server.pid ?? 0, port, key: '', crawlId: '', publish: (at) => server.send(at) }, sizes);
@@ -161,10 +161,8 @@ export const updates: Bench = ({ smoke, rounds }) =>
     const results = await interleave<Contender, Measured>(allRounds, contenders);
     const forms = new Set(Object.values(results).flatMap((measured) => measured.map(({ form }) => form)));
     expectSame('forms of an update', 1, forms.size);
-    const of = (name: Contender, field: Exclude<keyof Measured, 'form'>): number =>
-      median(results[name].map((measured) => measured[field]));
-    const against = (field: Exclude<keyof Measured, 'form'>, other: Contender = 'bare'): string =>
-      ratio(of('crawlgate', field) / of(other, field));
+    const of = (name: Contender, field: Figure): number => median(results[name].map((measured) => measured[field]));
+    const against = (field: Figure, other: Contender = 'bare'): string => ratio(of('crawlgate', field) / of(other, field));
     return {
       name: 'updates',
       title: `One update to ${sizes.sockets.toLocaleString('en')} WebSocket watchers of one crawl, ${sizes.updates} updates a round, one each ${EVERY_MS} ms, ${allRounds} interleaved rounds, medians.`,

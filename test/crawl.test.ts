@@ -1,9 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { answer, page, startSite } from './fixtures/site.ts';
-import { runCli, spawnCli } from './server-process.ts';
+import { runCli, spawnCli, tempDir } from './server-process.ts';
 
 const site = await startSite({
   '/': page('Home', ['/a', '/b', '/gone', '/evil']),
@@ -15,14 +13,8 @@ const site = await startSite({
 });
 afterAll(() => site.close());
 
-/** Where the command may put files, which must be empty afterwards. */
-function tempRoot() {
-  const path = mkdtempSync(join(tmpdir(), 'crawlgate-test-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
-
 async function crawl(...words: string[]) {
-  using root = tempRoot();
+  using root = tempDir(); // where the command may put files
   // variables of a service that runs elsewhere: none of it is touched
   const foreign = { STORE_URL: 'mongodb://127.0.0.1:1/none', BUS_URL: 'redis://127.0.0.1:1', CRAWLGATE_API_KEY: 'k'.repeat(30) };
   const ended = await runCli(['crawl', ...words], { TMPDIR: root.path, ...foreign });
@@ -136,7 +128,7 @@ MEDIUM title.duplicate: 2 findings
   });
 
   it('reports what was found by then when it is interrupted', async () => {
-    using root = tempRoot();
+    using root = tempDir(); // where the command may put files
     const slow = await startSite({ '/': page('', ['/never']), '/never': () => {} });
     const asked = slow.asked('/never');
     const running = spawnCli(['crawl', slow.origin, '--allow-private', '--json'], { TMPDIR: root.path });

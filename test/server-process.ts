@@ -13,10 +13,18 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 /** What the command of a test sees: nothing of the environment in which the tests run but what Node itself needs. */
 export const environmentOf = (environment: Environment): Environment => ({ PATH: process.env.PATH ?? '', ...environment });
 
+type TempDir = { readonly path: string; [Symbol.dispose](): void };
+
+/** An empty directory that is removed with `using`. */
+export function tempDir(): TempDir {
+  const path = mkdtempSync(join(tmpdir(), 'crawlgate-test-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
 /** A directory for DATA_DIR that does not exist yet, inside one that is removed with `using`. */
-export function tempDataDir(): { readonly path: string; [Symbol.dispose](): void } {
-  const parent = mkdtempSync(join(tmpdir(), 'crawlgate-test-'));
-  return { path: join(parent, 'data'), [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }) };
+export function tempDataDir(): TempDir {
+  const parent = tempDir();
+  return { ...parent, path: join(parent.path, 'data') };
 }
 
 /** Starts a command of the CLI. */

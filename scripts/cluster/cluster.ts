@@ -39,7 +39,7 @@ export type ClusterOptions = {
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** As `npm start` and the image have it. */
-const SMALL_YOUNG = '--max-semi-space-size=4';
+export const SMALL_YOUNG = '--max-semi-space-size=4';
 const READY = /^.*\bready\b.*?(http:\/\/\S+)\r?\n/m;
 const REDIS_READY = /Ready to accept connections/;
 
