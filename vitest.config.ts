@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { createSkipReporter } from './test/skip-reporter.ts';
 
 export default defineConfig({
   // As Node resolves packages: without the condition `development`, by which tests would get another copy of graphql than its users.
@@ -7,6 +8,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     retry: 0,
+    reporters: ['default', createSkipReporter((text) => process.stdout.write(text))],
     // Many tests wait for processes, leases and clocks more than they compute: two at once also on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // V8 can crash while it replaces the wrappers of WebAssembly, by which Node strips types, as threads come and go (docs/decisions.md).
