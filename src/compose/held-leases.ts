@@ -5,8 +5,8 @@ import type { RunStore, Store } from '#store/store.ts';
 /** A lease that a crawler thread has got, or holds no more. */
 type LeaseNote = { readonly crawlId: CrawlId; readonly token: LeaseToken; readonly held: boolean };
 
-/** Long enough to be a lease, in milliseconds. */
-const NO_TIME_MS = 1;
+/** A lease of so long has ended when it begins, in milliseconds. */
+const NO_TIME_MS = 0;
 
 /** The store as a thread uses it that tells `port` which leases it holds. */
 export function noteLeases(store: Store, port: Pick<MessagePort, 'postMessage'>): Store {
