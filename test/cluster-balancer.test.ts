@@ -107,6 +107,7 @@ withServer('the balancer of deploy/', (url, admin) =>
 
         // without any gateway the balancer says what a gateway would
         await gateway.end('SIGKILL');
+        await balancer.foundNone();
         const alone = await api.fetch('/v1/ping');
         expect([alone.status, alone.headers.get('Retry-After'), alone.headers.get('Content-Type')]).toEqual([
           503,
