@@ -4,9 +4,11 @@ import { schemaText } from '../src/http/graphql/schema/schema.ts';
 import { errorsMarkdown } from '../src/http/problem-texts.ts';
 import { openApiText } from '../src/http/rest/openapi.ts';
 import { metricsMarkdown } from '../src/metrics/docs.ts';
+import { alertsMarkdown } from './alert-docs.ts';
 
-/** Every file that is printed from code, by its path in the repository, and what it must contain. */
+/** Every file that is printed from code, or from another file, by its path in the repository, and what it must contain. */
 export const GENERATED: Readonly<Record<string, () => string>> = {
+  'docs/alerts.md': alertsMarkdown,
   'docs/config.md': configDocs,
   'docs/errors.md': errorsMarkdown,
   'docs/metrics.md': metricsMarkdown,

@@ -1,6 +1,6 @@
 import { isRefusal, NOFOLLOW_REASON } from '#crawler/reasons.ts';
 import { countersOf } from '#domain/batch.ts';
-import { stateOf } from '#domain/crawl.ts';
+import { DONE_REASONS, type EndReason, FAILED_REASONS, stateOf } from '#domain/crawl.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import type { Meter } from './meter.ts';
 import type { AfterCalls } from './store.ts';
@@ -14,10 +14,14 @@ function blockedBy(reason: string | null): BlockedReason {
   return reason !== null && isRefusal(reason) ? 'address_guard' : 'robots';
 }
 
-/** Counts the ends of crawls, by what the store has answered: only what was stored is counted, and none of it twice. */
-function createCountEnd(meter: Meter): (snapshot: Snapshot) => void {
+/**
+ * Counts the ends of crawls, by what the store has answered: only what was stored is counted, and none of it twice. `reasons` are those
+ * that this thread may meet: told as 0 from the start, so that the first of each is a rise.
+ */
+function createCountEnd(meter: Meter, reasons: readonly EndReason[]): (snapshot: Snapshot) => void {
   const ended = meter.counter('crawlgate_crawls_ended_total');
   const durations = meter.histogram('crawlgate_crawl_duration_seconds');
+  for (const reason of reasons) ended.inc({ state: stateOf(reason), reason }, 0);
   return ({ endReason, startedAt, finishedAt }) => {
     if (endReason === null) return;
     const state = stateOf(endReason);
@@ -28,7 +32,7 @@ function createCountEnd(meter: Meter): (snapshot: Snapshot) => void {
 
 /** For a thread that answers clients: a crawl that no worker had begun ends at once when it is cancelled. */
 export function countCancels(meter: Meter): AfterCalls {
-  const countEnd = createCountEnd(meter);
+  const countEnd = createCountEnd(meter, ['cancelled']);
   return {
     cancelCrawl(answer) {
       if (answer === null || answer === 'final' || !isFinal(answer)) return;
@@ -45,7 +49,7 @@ export type WorkerFacts = {
 
 /** For a thread that runs crawls. */
 export function countCrawls(meter: Meter): AfterCalls {
-  const countEnd = createCountEnd(meter);
+  const countEnd = createCountEnd(meter, [...DONE_REASONS, ...FAILED_REASONS]);
   const claimed = meter.counter('crawlgate_crawls_claimed_total');
   const waits = meter.histogram('crawlgate_crawl_wait_seconds');
   const pages = meter.counter('crawlgate_pages_total');
