@@ -155,6 +155,17 @@ describe('the pages of a crawl', () => {
     expect(paths).toEqual(['/', '/based', '/x/', '/x/same', '/y/', '/y/same', '/z/', '/z/same']);
   });
 
+  // The first page of a directory decided where such a link of all its pages led to.
+  it.each([' ?p', '\n?p', 'HTTP:?p', 'http:?p#x'])('resolve %j on each page of a directory by itself', async (reference) => {
+    const { site, world } = await open({
+      '/': page('Home', ['/d/one', '/d/two']),
+      '/d/one': page('1', [reference, ' ']),
+      '/d/two': page('2', [reference, ' ']),
+    });
+    const { page: of } = await world.crawl(`${site.origin}/`);
+    for (const path of ['/d/one', '/d/two']) expect(of(path).links).toEqual([of(`${path}?p`).seq, of(path).seq]);
+  });
+
   it('keep at most 5,000 outgoing links, and still follow the rest', async () => {
     const links = Array.from({ length: 5_100 }, (_, index) => `/p${index}`);
     const { site, world } = await open({ '/': page('Home', links) });

@@ -44,7 +44,10 @@ const ownText = (text: string): string => ` ${text}`.slice(1);
 
 const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What a reference without a leading `?` resolves against, and all that it depends on: the address up to its last slash. */
+/** A reference that leads elsewhere from each page of a directory: all that stands before its query is white space, or the page's own scheme. */
+const BY_PAGE = /^[\0- ]*(?:https?:)?(?:\?|$)/i;
+
+/** What any other reference resolves against, and all that it depends on: the address up to its last slash. */
 const directoryOf = (base: URL): string => base.origin + base.pathname.slice(0, base.pathname.lastIndexOf('/') + 1);
 
 export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfollowed, robotsOf }: Deps): LinkFollower {
@@ -116,8 +119,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
         keep(entry.seq);
         continue;
       }
-      const portable = !reference.startsWith('?') && reference !== '';
-      const found = portable ? memory.get(reference) : undefined;
+      const found = memory.get(reference);
       if (found !== undefined) {
         if (found !== null) keep(found);
         continue;
@@ -142,7 +144,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
       }
       if (final === undefined) continue;
       if (final !== null) keep(final);
-      if (portable) {
+      if (!BY_PAGE.test(reference)) {
         memory.set(ownText(reference), final);
         rememberedSize += ENTRY_SIZE + reference.length + (typeof final === 'string' ? final.length : 0);
       }
