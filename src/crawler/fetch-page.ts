@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { Agent, type Dispatcher } from 'undici';
 import type { EpochMs } from '#domain/ids.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { ACCEPT_ENCODING, type BodyDecoder, createBodyDecoder, isEncoded } from './decode-body.ts';
+import { createDispatch } from './dispatch.ts';
+import type { Exchange } from './dispatch-leniently.ts';
 import type { CrawlLimits } from './limits.ts';
 import { AddressNotAllowed, noResponseReason, TimeIsUp } from './reasons.ts';
 
@@ -77,7 +78,7 @@ function parseRetryAfter(value: string | null, now: EpochMs): number | null {
 
 /** Fetches over one keep-alive pool per origin; `close` ends every connection. */
 export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetchPage: FetchPage; close: () => Promise<void> } {
-  const agent = new Agent({ connect: guard.connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: limits.headerBytes });
+  const { dispatch, close } = createDispatch(guard.connect, limits.headerBytes);
   const headers = [
     'user-agent',
     userAgent,
@@ -101,7 +102,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
     if (refusal !== null) return Promise.resolve(none(new AddressNotAllowed(refusal)));
 
     return new Promise((resolve, reject) => {
-      let controller: Dispatcher.DispatchController | undefined;
+      let controller: Parameters<Exchange['onRequestStart']>[0] | undefined;
       let head: Pick<Response, 'status' | 'contentType' | 'location' | 'retryAfterMs' | 'robotsTags'> | undefined;
       let settled = false;
       let keep = 0;
@@ -155,56 +156,54 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
 
-      agent.dispatch(
-        { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
-        {
-          onRequestStart(given) {
-            controller = given;
-            if (settled) return given.abort(new Error('too late'));
-            sentAt = now();
-            headersTimer = setTimeout(timeUp, limits.headersMs, 'headers');
-          },
-          onResponseStart(_, status, fields) {
-            if (settled || status < 200) return;
-            clearTimeout(headersTimer);
-            const contentType = headerOf(fields, 'content-type');
-            const retryAfterMs = parseRetryAfter(headerOf(fields, 'retry-after'), now());
-            const robotsTags = everyHeaderOf(fields, 'x-robots-tag');
-            head = { status, contentType, location: locationOf(fields), retryAfterMs, robotsTags };
-            keep = wanted.bytes(status, contentType);
-            if (keep === 0) {
-              if (Number(headerOf(fields, 'content-length') ?? 0) > limits.unwantedBytes) cut();
-              return;
-            }
-            const encoding = headerOf(fields, 'content-encoding') ?? '';
-            if (!isEncoded(encoding)) return;
-            decoder = createBodyDecoder(encoding, keep, take, (whole) => {
-              truncated ||= !whole;
-              finish(whole ? undefined : new Error('broken encoding'));
-            });
-          },
-          onResponseData(_, chunk) {
-            if (settled) return;
-            rawBytes += chunk.length;
-            if (keep === 0) pass(chunk);
-            else if (decoder === undefined) take(chunk);
-            else if (rawBytes > keep) cut();
-            else decoder.write(chunk);
-          },
-          onResponseEnd() {
-            if (decoder === undefined) finish();
-            else decoder.end();
-          },
-          onResponseError(_, error) {
-            if (head === undefined) return fail(error);
-            truncated = keep > 0;
-            if (decoder === undefined) finish();
-            else decoder.end();
-          },
+      dispatch(url, url.pathname + url.search, headers, {
+        onRequestStart(given) {
+          controller = given;
+          if (settled) return given.abort(new Error('too late'));
+          sentAt = now();
+          clearTimeout(headersTimer);
+          headersTimer = setTimeout(timeUp, limits.headersMs, 'headers');
         },
-      );
+        onResponseStart(_, status, fields) {
+          if (settled || status < 200) return;
+          clearTimeout(headersTimer);
+          const contentType = headerOf(fields, 'content-type');
+          const retryAfterMs = parseRetryAfter(headerOf(fields, 'retry-after'), now());
+          const robotsTags = everyHeaderOf(fields, 'x-robots-tag');
+          head = { status, contentType, location: locationOf(fields), retryAfterMs, robotsTags };
+          keep = wanted.bytes(status, contentType);
+          if (keep === 0) {
+            if (Number(headerOf(fields, 'content-length') ?? 0) > limits.unwantedBytes) cut();
+            return;
+          }
+          const encoding = headerOf(fields, 'content-encoding') ?? '';
+          if (!isEncoded(encoding)) return;
+          decoder = createBodyDecoder(encoding, keep, take, (whole) => {
+            truncated ||= !whole;
+            finish(whole ? undefined : new Error('broken encoding'));
+          });
+        },
+        onResponseData(_, chunk) {
+          if (settled) return;
+          rawBytes += chunk.length;
+          if (keep === 0) pass(chunk);
+          else if (decoder === undefined) take(chunk);
+          else if (rawBytes > keep) cut();
+          else decoder.write(chunk);
+        },
+        onResponseEnd() {
+          if (decoder === undefined) finish();
+          else decoder.end();
+        },
+        onResponseError(_, error) {
+          if (head === undefined) return fail(error);
+          truncated = keep > 0;
+          if (decoder === undefined) finish();
+          else decoder.end();
+        },
+      });
     });
   };
 
-  return { fetchPage, close: () => agent.destroy() };
+  return { fetchPage, close };
 }

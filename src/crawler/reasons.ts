@@ -52,6 +52,10 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** What the parser says in its own words, none of the site's. */
+const detailOf = (error: unknown): string =>
+  error instanceof Error && 'reason' in error && typeof error.reason === 'string' && error.reason !== '' ? ` (${error.reason})` : '';
+
 /** Why there is no response from `host`, as one sentence. Names no address that a name resolved to. */
 export function noResponseReason(error: unknown, host: string, limits: CrawlLimits): string {
   if (error instanceof AddressNotAllowed) return error.message;
@@ -64,8 +68,9 @@ export function noResponseReason(error: unknown, host: string, limits: CrawlLimi
   if (answering !== undefined) return `${host} ${answering}.`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
     return `Could not connect to ${host}: there was no answer within ${seconds(limits.connectMs)}.`;
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return `${host} answered with more than ${limits.headerBytes / 1024} KiB of headers.`;
-  if (code.startsWith('HPE_')) return `${host} answered with something that is not HTTP.`;
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW')
+    return `${host} answered with more than ${limits.headerBytes / 1024} KiB of headers.`;
+  if (code.startsWith('HPE_')) return `${host} answered with something that is not HTTP${detailOf(error)}.`;
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return `Could not connect to ${host}: the TLS handshake failed.`;
   return `There was no response from ${host}${code === '' ? '' : ` (${code})`}.`;
 }
