@@ -17,6 +17,7 @@ export class TimeIsUp extends Error {
 
 const seconds = (ms: number): string => (ms === 1000 ? '1 second' : `${ms / 1000} seconds`);
 
+const OTHER_NAME = 'ERR_TLS_CERT_ALTNAME_INVALID';
 const CONNECTING: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name does not resolve',
   ENODATA: 'the name has no address',
@@ -33,9 +34,14 @@ const CONNECTING: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain is self-signed',
   UNABLE_TO_GET_ISSUER_CERT: 'the issuer of the certificate is not known',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of the certificate is not known',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified, as when the server does not send the intermediate certificates',
+  [OTHER_NAME]: 'the certificate is for another name',
   EPROTO: 'the TLS handshake failed',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'it offers only versions of TLS that are no longer safe',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it offers only versions of TLS that are no longer safe',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/1.1',
+  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'it has no certificate for this name',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it wants a client certificate',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
 };
@@ -46,15 +52,30 @@ const ANSWERING: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'closed the connection without an answer',
 };
 
+/** What an attempt at one of several addresses ends with when it is not the one that counts: given up early for the next, or never begun. */
+const SIDE_ATTEMPT = new Set(['ETIMEDOUT', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EHOSTUNREACH']);
+
 function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    const codes = error.errors.map(codeOf);
+    return codes.find((code) => !SIDE_ATTEMPT.has(code)) ?? codes.at(-1) ?? '';
+  }
   if (error === null || typeof error !== 'object') return '';
+  // undici tells of all attempts as of one that took too long, when one of them did.
+  if (error instanceof Error && error.cause instanceof AggregateError) return codeOf(error.cause);
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** What the parser says in its own words, none of the site's. */
+/** What a parser or OpenSSL says in its own words, none of the site's. */
 const detailOf = (error: unknown): string =>
   error instanceof Error && 'reason' in error && typeof error.reason === 'string' && error.reason !== '' ? ` (${error.reason})` : '';
+
+/** The first names that a certificate is for, when it is not for the one that was asked. Only names: others are addresses. */
+function namesOf(error: unknown): string {
+  const cert = error instanceof Error && 'cert' in error ? (error.cert as { readonly subjectaltname?: string } | undefined) : undefined;
+  const names = [...(cert?.subjectaltname ?? '').slice(0, 10_000).matchAll(/(?:^|, )DNS:([\w.*-]{1,253})(?=,|$)/g)].map(([, name]) => name);
+  return names.length === 0 ? '' : `: ${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
+}
 
 /** Why there is no response from `host`, as one sentence. Names no address that a name resolved to. */
 export function noResponseReason(error: unknown, host: string, limits: CrawlLimits): string {
@@ -63,7 +84,10 @@ export function noResponseReason(error: unknown, host: string, limits: CrawlLimi
     return `${host} did not answer within ${seconds(error.phase === 'headers' ? limits.headersMs : limits.pageMs)}.`;
   const code = codeOf(error);
   const connecting = CONNECTING[code];
-  if (connecting !== undefined) return `Could not connect to ${host}: ${connecting}.`;
+  if (connecting !== undefined) return `Could not connect to ${host}: ${connecting}${code === OTHER_NAME ? namesOf(error) : ''}.`;
+  // A certificate that OpenSSL refuses for a reason which Node has no code for, such as a key that is too short.
+  if (code === 'UNSPECIFIED' && error instanceof Error)
+    return `Could not connect to ${host}: the certificate is refused (${error.message}).`;
   const answering = ANSWERING[code];
   if (answering !== undefined) return `${host} ${answering}.`;
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
@@ -71,7 +95,8 @@ export function noResponseReason(error: unknown, host: string, limits: CrawlLimi
   if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW')
     return `${host} answered with more than ${limits.headerBytes / 1024} KiB of headers.`;
   if (code.startsWith('HPE_')) return `${host} answered with something that is not HTTP${detailOf(error)}.`;
-  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return `Could not connect to ${host}: the TLS handshake failed.`;
+  if (code.startsWith('ERR_SSL_')) return `Could not connect to ${host}: the TLS handshake failed${detailOf(error)}.`;
+  if (code.startsWith('ERR_TLS_')) return `Could not connect to ${host}: the TLS handshake failed.`;
   return `There was no response from ${host}${code === '' ? '' : ` (${code})`}.`;
 }
 
