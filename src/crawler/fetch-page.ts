@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { EpochMs } from '#domain/ids.ts';
 import type { AddressGuard } from './address-guard.ts';
+import { contentTypeOf } from './content-type.ts';
 import { ACCEPT_ENCODING, type BodyDecoder, createBodyDecoder, isEncoded } from './decode-body.ts';
 import { createDispatch } from './dispatch.ts';
 import type { Exchange } from './dispatch-leniently.ts';
@@ -10,13 +11,14 @@ import { AddressNotAllowed, noResponseReason, TimeIsUp } from './reasons.ts';
 export type Response = {
   readonly kind: 'response';
   readonly status: number;
+  /** Null when the response names no type. */
   readonly contentType: string | null;
   readonly location: string | null;
   /** What `Retry-After` asks for, in milliseconds; null without one. */
   readonly retryAfterMs: number | null;
   /** The values of `X-Robots-Tag`, one for each time that it was sent. */
   readonly robotsTags: readonly string[];
-  /** Null when nobody wanted it. */
+  /** Null when nobody wanted it, and when it is empty and has no type. */
   readonly body: Buffer | null;
   /** Bytes of the body after decompression, as far as it was read. */
   readonly bytes: number;
@@ -127,7 +129,8 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
       const finish = (stop?: Error): void => {
         const found = head;
         if (found === undefined) return;
-        const body = keep > 0 ? Buffer.concat(chunks) : null;
+        // Nothing of no type is no page, as 204 and 304 answer.
+        const body = keep > 0 && (bytes > 0 || found.contentType !== null) ? Buffer.concat(chunks) : null;
         const durationMs = Math.round(performance.now() - began);
         settle(() => resolve({ kind: 'response', ...found, body, bytes, truncated, sentAt, durationMs }), stop);
       };
@@ -167,7 +170,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
         onResponseStart(_, status, fields) {
           if (settled || status < 200) return;
           clearTimeout(headersTimer);
-          const contentType = headerOf(fields, 'content-type');
+          const contentType = contentTypeOf(everyHeaderOf(fields, 'content-type'));
           const retryAfterMs = parseRetryAfter(headerOf(fields, 'retry-after'), now());
           const robotsTags = everyHeaderOf(fields, 'x-robots-tag');
           head = { status, contentType, location: locationOf(fields), retryAfterMs, robotsTags };
