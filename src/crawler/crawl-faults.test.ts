@@ -67,6 +67,8 @@ describe('a site with every fault', () => {
     ['/gzip-bomb', { status: 'fetched', truncated: true, bytes: 5 * MIB }],
     ['/broken-gzip', { status: 'fetched', truncated: true, facts: expect.objectContaining({ title: 'Half' }) }],
     ['/unknown-encoding', { status: 'fetched', truncated: true, bytes: 0 }],
+    ['/charset-as-encoding', { status: 'fetched', truncated: false, facts: expect.objectContaining({ title: 'Plain' }) }],
+    ['/empty-untyped', { status: 'fetched', contentType: null, truncated: false, facts: null }],
     ['/big-binary', { status: 'fetched', contentType: 'application/octet-stream', facts: null, truncated: false }],
     ['/small-binary', { status: 'fetched', contentType: 'image/png', facts: null, bytes: 2_000 }],
     ['/huge-page', { status: 'fetched', truncated: true, bytes: 5 * MIB, facts: expect.objectContaining({ title: 'Huge page' }) }],

@@ -50,8 +50,23 @@ describe('a content coding', () => {
     expect(noise.subarray(0, out.length).equals(out)).toBe(true);
   });
 
-  it.each(['klingon', 'gzip, klingon', 'gzip, gzip, gzip, gzip'])('%s is given up', async (encoding) => {
-    expect(await decode(encoding, text)).toMatchObject({ whole: false, out: Buffer.alloc(0) });
+  it.each([
+    ['klingon', noise],
+    ['gzip, gzip, gzip, gzip', text],
+  ])('%s is given up', async (encoding, body) => {
+    expect(await decode(encoding, body)).toMatchObject({ whole: false, out: Buffer.alloc(0) });
+  });
+
+  // Servers name a charset here, or "none"; nothing was read of such pages.
+  it.each([
+    ['UTF-8', text],
+    ['none', text],
+    ['gzip, UTF-8', zlib.gzipSync(text)],
+    ['UTF-8', Buffer.alloc(0)],
+  ])('%s that is none is passed over', async (encoding, body) => {
+    const { out, whole } = await decode(encoding, body);
+    expect(whole).toBe(true);
+    expect(out.equals(body.length === 0 ? body : text)).toBe(true);
   });
 
   it('that is a bomb inside another, of which nothing ever comes out, is given up', async () => {

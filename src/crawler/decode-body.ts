@@ -14,6 +14,11 @@ export const ACCEPT_ENCODING = 'gzip, deflate, br, zstd';
 const MAX_CODINGS = 3;
 const CHUNK = 64 * 1024;
 
+const KNOWN = new Set(['gzip', 'x-gzip', 'br', 'zstd', 'deflate']);
+/** What no text has (MIME Sniffing Standard, §3, binary data byte). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
+
 function streamOf(coding: string, first: Buffer): Transform | null {
   const options = { chunkSize: CHUNK };
   if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip(options);
@@ -35,8 +40,9 @@ const codingsOf = (contentEncoding: string): string[] =>
 export const isEncoded = (contentEncoding: string): boolean => codingsOf(contentEncoding).length > 0;
 
 /**
- * Undoes `contentEncoding`. `onEnd(false)`: it could not be undone to the end, because it is broken, not known, or a bomb: between two
- * codings more than `mostBetween` bytes came out. How much comes out at the end is for the taker to bound.
+ * Undoes `contentEncoding`. What it names beside codings, such as a charset, is passed over as browsers do; a body of which only such is
+ * said comes out as it is if it begins like text. `onEnd(false)`: it could not be undone to the end, because it is broken, not known, or
+ * a bomb: between two codings more than `mostBetween` bytes came out. How much comes out at the end is for the taker to bound.
  */
 export function createBodyDecoder(
   contentEncoding: string,
@@ -44,7 +50,9 @@ export function createBodyDecoder(
   onData: (chunk: Buffer) => void,
   onEnd: (whole: boolean) => void,
 ): BodyDecoder {
-  const codings = codingsOf(contentEncoding).reverse();
+  const codings = codingsOf(contentEncoding)
+    .filter((coding) => KNOWN.has(coding))
+    .reverse();
   let streams: Transform[] | null = null;
   let ended = false;
   const finish = (whole: boolean): void => {
@@ -56,7 +64,7 @@ export function createBodyDecoder(
   const open = (first: Buffer): void => {
     const made = codings.map((coding, index) => streamOf(coding, index === 0 ? first : Buffer.of(0x08)));
     streams = made.filter((stream) => stream !== null);
-    if (streams.length !== codings.length || codings.length > MAX_CODINGS) {
+    if (codings.length > MAX_CODINGS || (codings.length === 0 && BINARY.test(first.toString('latin1', 0, 1_445)))) {
       finish(false);
       return;
     }
@@ -78,11 +86,15 @@ export function createBodyDecoder(
   return {
     write(chunk) {
       if (streams === null) open(chunk);
-      if (!ended) streams?.[0]?.write(chunk);
+      if (ended) return;
+      const [outermost] = streams ?? [];
+      if (outermost === undefined) onData(chunk);
+      else outermost.write(chunk);
     },
     end() {
-      if (streams === null) finish(true);
-      else if (!ended) streams[0]?.end();
+      const [outermost] = streams ?? [];
+      if (outermost === undefined) finish(true);
+      else if (!ended) outermost.end();
     },
     destroy() {
       ended = true;
