@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageFacts } from '#domain/page.ts';
-import { decodeText, isHtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
+import { decodeText, isHtml, isXhtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
 
 const url = new URL('https://example.com/dir/page?q=1');
 const parse = (html: string): Promise<ParsedPage> => parseHtml(html, url);
@@ -23,6 +23,13 @@ describe('references', () => {
   });
   it('have their character references decoded', async () => {
     expect(await references('<a href="?a=1&amp;b=2">x</a>')).toEqual([['?a=1&b=2', false]]);
+  });
+  // A script element without content hid all that came after it.
+  it('come after elements that end with a slash in XHTML, where HTML has them go on', async () => {
+    const text = '<title/><script src="x"/><a name="top"/><![CDATA[<a href="none">]]><a href="x">x</a>';
+    expect([...(await parseHtml(text, url, { xhtml: true })).references.keys()]).toEqual(['x']);
+    expect(await references(text)).toEqual([]);
+    expect(['application/xhtml+xml; charset=utf-8', 'text/html', null].map(isXhtml)).toEqual([true, false, false]);
   });
   // A parser that is told of attributes one by one took a tag for complete that the end of a cut page had broken off.
   it('do not come from a tag that the end of the page breaks off', async () => {

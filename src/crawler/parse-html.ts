@@ -37,6 +37,11 @@ const CHARSET = /;\s*charset\s*=[\s"]*([^\s";]+)/i;
 const UTF8_LABEL = /^utf-?8$/i;
 const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
 
+const XHTML = /^\s*application\/xhtml\+xml/i;
+
+/** Whether elements end with `/>`, which a script in HTML does not. */
+export const isXhtml = (contentType: string | null): boolean => contentType !== null && XHTML.test(contentType);
+
 export const isHtml = (contentType: string | null): boolean => contentType === null || HTML.test(contentType);
 
 /** Whether a body without a content type starts like HTML (a short form of the MIME Sniffing Standard, §7.1). */
@@ -64,12 +69,14 @@ const tokens = (text: string): string[] => text.toLowerCase().split(/[\s,]+/);
 
 const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+export type ParseOptions = { readonly asked?: Directives; readonly xhtml?: boolean };
+
 /**
  * One pass over a page's HTML, in slices, between which others of the thread get their turn. Never throws, whatever the HTML is
  * like; what is nested deeper than any browser would nest it is not read. `asked` is what the page's headers ask: it counts like what its
- * meta elements ask.
+ * meta elements ask. `xhtml`: elements may end with `/>`.
  */
-export async function parseHtml(html: string, url: URL, asked = NO_DIRECTIVES): Promise<ParsedPage> {
+export async function parseHtml(html: string, url: URL, { asked = NO_DIRECTIVES, xhtml = false }: ParseOptions = {}): Promise<ParsedPage> {
   const references = new Map<string, boolean>();
   let base: URL | null = null;
   let title: string | null = null;
@@ -172,7 +179,7 @@ export async function parseHtml(html: string, url: URL, asked = NO_DIRECTIVES): 
       else if (name === 'svg' || name === 'math') foreign--;
     },
   };
-  const parser = new Parser(handler as Partial<Handler>);
+  const parser = new Parser(handler as Partial<Handler>, { recognizeSelfClosing: xhtml, recognizeCDATA: xhtml });
   let began = performance.now();
   for (let at = 0; at < html.length && nesting <= MAX_NESTING; at += SLICE_LENGTH) {
     if (performance.now() - began > SLICE_MS) {

@@ -9,7 +9,7 @@ import type { LinkFollower } from './follow-links.ts';
 import type { Entry, Frontier, Ticket } from './frontier.ts';
 import { type CrawlLimits, MAX_REDIRECTS, MAX_RETRIES } from './limits.ts';
 import type { Lane, Load } from './origin-limiter.ts';
-import { decodeText, isHtml, looksLikeHtml, parseHtml } from './parse-html.ts';
+import { decodeText, isHtml, isXhtml, looksLikeHtml, parseHtml } from './parse-html.ts';
 import type { QuotaMeter } from './quota-meter.ts';
 import { readRobotsTags } from './robots-directives.ts';
 
@@ -101,7 +101,9 @@ export function createVisitPage(deps: Deps): VisitPage {
   async function readPage(entry: Entry, url: URL, answer: Response): Promise<PageResult> {
     const result = resultOf(entry, 'fetched', answer);
     if (answer.body === null) return result;
-    const parsed = await parseHtml(decodeText(answer.body, answer.contentType), url, readRobotsTags(answer.robotsTags));
+    const { contentType, robotsTags } = answer;
+    const options = { asked: readRobotsTags(robotsTags), xhtml: isXhtml(contentType) };
+    const parsed = await parseHtml(decodeText(answer.body, contentType), url, options);
     // What an error page links to is the same on each of them, and relative to an address that does not exist.
     const outgoing = answer.status >= 400 ? NO_LINKS : await follower.follow(entry, url, parsed);
     return { ...result, facts: parsed.facts, ...outgoing };
