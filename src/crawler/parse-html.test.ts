@@ -8,6 +8,36 @@ const references = async (html: string): Promise<[string, boolean][]> => [...(aw
 const factsOf = async (html: string): Promise<PageFacts> => (await parse(html)).facts;
 
 describe('references', () => {
+  // A site of frames, or whose first page only sends on, was one page.
+  it('come from frames', async () => {
+    const html =
+      '<frameset><frame src="menu.html#x"><frame src=""><frame><frame src="about:blank"></frameset><iframe src=" part ">a</iframe><iframe></iframe>';
+    expect(await references(html)).toEqual([
+      ['menu.html', false],
+      ['about:blank', false],
+      [' part ', false],
+    ]);
+  });
+  it.each([
+    ['0; url=/next#x', '/next'],
+    ['5;URL = "/a b" x', '/a b'],
+    [" 0.5 , url='/a' ", '/a'],
+    ['0 /bare', '/bare'],
+    ['0;urls.html', 'urls.html'],
+    ['0; url="/open', '/open'],
+    ['30', undefined],
+    ['30;', undefined],
+    ['0; url=""', undefined],
+    ['now; url=/x', undefined],
+  ])('come from a meta refresh: %s', async (content, reference) => {
+    const found = await references(`<meta http-equiv=Refresh content='${content.replaceAll("'", '&#39;')}'>`);
+    expect(found.map(([href]) => href)).toEqual(reference === undefined ? [] : [reference]);
+  });
+  it('come from a meta refresh in bounded time', async () => {
+    const began = performance.now();
+    for (const part of ['1', ' ', ';', '1 ', '; url ']) await parse(`<meta http-equiv=refresh content="0${part.repeat(1_000_000)}">`);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
   it('come from a and area elements, once each, without fragments, in order', async () => {
     expect(await references('<a href="b#x">1</a><area href="c"><a href="b#y">2</a><a href="#top">3</a><a>4</a><link href="d">')).toEqual([
       ['b', false],

@@ -8,8 +8,8 @@ import { type Directives, NO_DIRECTIVES, OWN_NAME, readDirectives } from './robo
 export type ParsedPage = {
   readonly facts: PageFacts;
   /**
-   * What a and area elements refer to, without fragments, in order of appearance; whether every one of them is nofollow. The empty
-   * reference is the page itself, or its base.
+   * What a and area elements, frames and a meta refresh refer to, without fragments, in order of appearance; whether every one of them
+   * is nofollow. The empty reference is the page itself, or its base.
    */
   readonly references: ReadonlyMap<string, boolean>;
   /** What the references are relative to. */
@@ -23,7 +23,9 @@ const META_NAMES = new Set(['robots', OWN_NAME]);
  * The elements whose attributes are read. The parser collects an element's attributes, a tenth of its work, only when somebody is to be
  * told of the open tag at the moment that its name has been told.
  */
-const READ_TAGS: ReadonlySet<string> = new Set('a area base body h1 html img link math meta script style svg title'.split(' '));
+const READ_TAGS: ReadonlySet<string> = new Set(
+  'a area base body frame h1 html iframe img link math meta script style svg title'.split(' '),
+);
 /** More distinct references than this are not read from one page. */
 const MAX_REFERENCES = 50_000;
 const MAX_TEXT = 2_048;
@@ -32,12 +34,13 @@ const MAX_NESTING = 2_000;
 const SLICE_LENGTH = 256 * 1024;
 /** Parsing goes on at most this long, and a slice, before others get their turn, in milliseconds. */
 const SLICE_MS = 20;
+/** HTML Standard §4.2.5.3, refresh state: seconds, and where to. */
+const REFRESH = /^[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(\S.*))/is;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
 const CHARSET = /;\s*charset\s*=[\s"]*([^\s";]+)/i;
 const UTF8_LABEL = /^utf-?8$/i;
-const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
-
 const XHTML = /^\s*application\/xhtml\+xml/i;
+const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
 
 /** Whether elements end with `/>`, which a script in HTML does not. */
 export const isXhtml = (contentType: string | null): boolean => contentType !== null && XHTML.test(contentType);
@@ -104,8 +107,17 @@ export async function parseHtml(html: string, url: URL, { asked = NO_DIRECTIVES,
     else if (known === undefined || (known && !refused)) references.set(reference, refused);
   }
 
-  function meta({ name = '', content = '' }: Record<string, string | undefined>): void {
+  /** A place that the page itself leads to; nowhere when it is empty. */
+  function referTo(href: string | undefined): void {
+    if (href !== undefined && href.trim() !== '') refer({ href });
+  }
+
+  function meta({ name = '', content = '', 'http-equiv': pragma }: Record<string, string | undefined>): void {
     const kind = name.toLowerCase();
+    if (pragma?.toLowerCase() === 'refresh') {
+      const [, single, double, bare] = REFRESH.exec(content.slice(0, 2 * MAX_TEXT).trim()) ?? [];
+      referTo(single ?? double ?? bare);
+    }
     if (kind === 'description') description ??= collapse(content);
     else if (META_NAMES.has(kind)) {
       const directives = readDirectives(content);
@@ -119,6 +131,10 @@ export async function parseHtml(html: string, url: URL, { asked = NO_DIRECTIVES,
       case 'a':
       case 'area':
         refer(attributes);
+        break;
+      case 'frame':
+      case 'iframe':
+        referTo(attributes.src);
         break;
       case 'img':
         if (attributes.alt === undefined) imagesWithoutAlt++;
