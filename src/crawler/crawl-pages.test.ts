@@ -143,6 +143,17 @@ describe('the pages of a crawl', () => {
     expect(snapshot.counters.blocked).toBe(2);
   });
 
+  // The page of the empty query was asked for without it, and judged by robots.txt without it.
+  it('have their empty query asked for', async () => {
+    const { site, world } = await open({
+      '/robots.txt': answer(200, { 'content-type': 'text/plain' }, 'User-agent: *\nDisallow: /closed?\n'),
+      '/': page('Home', ['/a', '/a?', '/closed', '/closed?']),
+    });
+    const { pages } = await world.crawl(`${site.origin}/`);
+    expect(site.paths().sort()).toEqual(['/', '/a', '/a?', '/closed']);
+    expect(pages.find(({ url }) => url.endsWith('/closed?'))?.status).toBe('blocked');
+  });
+
   it('resolve against a base element, and on both directories of one reference', async () => {
     const { site, world } = await open({
       '/': page('Home', ['/x/', '/y/', '/based']),

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { EpochMs } from '#domain/ids.ts';
+import { targetOf } from '#domain/url.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { contentTypeOf } from './content-type.ts';
 import { ACCEPT_ENCODING, type BodyDecoder, createBodyDecoder, isEncoded } from './decode-body.ts';
@@ -159,7 +160,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
 
-      dispatch(url, url.pathname + url.search, headers, {
+      dispatch(url, targetOf(url), headers, {
         onRequestStart(given) {
           controller = given;
           if (settled) return given.abort(new Error('too late'));

@@ -1,5 +1,5 @@
 import { type DiscoveredPage, MAX_LINKS_PER_PAGE, type PageResult } from '#domain/page.ts';
-import { pageUrl } from '#domain/url.ts';
+import { pageUrl, targetOf } from '#domain/url.ts';
 import type { Batcher } from './batcher.ts';
 import type { Entry, Frontier } from './frontier.ts';
 import type { ParsedPage } from './parse-html.ts';
@@ -74,7 +74,7 @@ export function createLinkFollower({ frontier, batcher, scope, maxDepth, maxUnfo
     }
     const known = robotsOf(url.origin);
     const robots = known instanceof Promise ? await known : known;
-    const verdict = robots.check(url.pathname + url.search);
+    const verdict = robots.check(targetOf(url));
     return add(url.href, from, verdict.allowed ? null : verdict.reason);
   }
 

@@ -3,7 +3,7 @@ import type { EpochMs } from '#domain/ids.ts';
 import { CANCELLED_ERROR, LeaseLost } from '#domain/lease.ts';
 import type { DiscoveredPage } from '#domain/page.ts';
 import { sameRegistrableDomain } from '#domain/registrable-domain.ts';
-import { authorityOf } from '#domain/url.ts';
+import { authorityOf, targetOf } from '#domain/url.ts';
 import type { Claim, FrontierPage, RunStore } from '#store/store.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { createBatcher } from './batcher.ts';
@@ -128,7 +128,7 @@ export async function runCrawl(claim: Claim, control: CrawlControl, deps: RunDep
   async function begin(): Promise<void> {
     const refusal = guard.refusal(seedUrl);
     const robots = refusal === null ? await robotsOf(seedUrl.origin) : null;
-    const verdict = robots?.check(seedUrl.pathname + seedUrl.search) ?? { allowed: true };
+    const verdict = robots?.check(targetOf(seedUrl)) ?? { allowed: true };
     const reason = refusal ?? (verdict.allowed ? null : verdict.reason);
     const status = reason === null ? 'queued' : 'blocked';
     frontier.discover({ url: seedUrl.href, depth: 0, redirects: 0, blocked: reason !== null });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseNetwork } from './address.ts';
 import { MAX_URL_LENGTH } from './page.ts';
-import { authorityOf, hostOf, pageUrl, parseStartUrl, portOf } from './url.ts';
+import { authorityOf, hostOf, pageUrl, parseStartUrl, portOf, targetOf } from './url.ts';
 
 const wrongOf = (text: string, ...networks: string[]): string | null => {
   const read = parseStartUrl(text, networks.map(parseNetwork));
@@ -138,6 +138,10 @@ describe('a link', () => {
 });
 
 describe('the parts of a URL', () => {
+  test.each(['/', '/?', '/a%20b?c=/d?', '//x'])('the target of a request keeps %s as it is', (target) => {
+    expect(targetOf(new URL(`https://example.com:8443${target}`))).toBe(target);
+    expect(targetOf(new URL(`http://[::1]${target}`))).toBe(target);
+  });
   test('host is without port, authority with one that is not the default', () => {
     const url = new URL('https://example.com:8443/');
     expect([hostOf(url), authorityOf(url), portOf(url)]).toEqual(['example.com', 'example.com:8443', 8443]);

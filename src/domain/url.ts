@@ -14,6 +14,9 @@ export const hostOf = (url: URL): string => url.hostname;
 /** The hostname plus a non-default port. */
 export const authorityOf = (url: URL): string => url.host;
 
+/** Path and query of a page's URL as a request names them (RFC 9110 §7.1), an empty query included, which `search` leaves out. */
+export const targetOf = ({ href, origin }: URL): string => href.slice(origin.length);
+
 const isHttp = (url: URL): boolean => url.protocol === 'http:' || url.protocol === 'https:';
 
 /** The port that a request to `url` goes to. */
