@@ -1,7 +1,7 @@
 import type { AddressGuard } from './address-guard.ts';
 import type { FetchPage } from './fetch-page.ts';
 import type { CrawlLimits } from './limits.ts';
-import type { Lane, Load, OriginLimiters } from './origin-limiter.ts';
+import { type Lane, type Load, loadOf, type OriginLimiters } from './origin-limiter.ts';
 import { type GetRobots, type OriginRobots, wantRobots } from './robots-cache.ts';
 
 /** What a crawl keeps of each origin that it meets: its robots.txt and its lane. */
@@ -43,7 +43,7 @@ export function createCrawlOrigins({ guard, limiters, getRobots, fetchPage, limi
         let load: Load | null = null;
         try {
           const answer = await fetchPage(url, wantRobots(limits), signal);
-          if (answer.kind === 'response') load = { kind: answer.status >= 500 ? 'error' : 'fine' };
+          load = loadOf(answer);
           return answer;
         } finally {
           lane.done(load);

@@ -259,6 +259,29 @@ describe('a robots.txt', () => {
     expect(site.paths()).toEqual([]);
   });
 
+  // It was asked for again within three seconds, and then taken for one that allows everything, for a day.
+  it('that asks to wait is waited for, and is not known for long when it never comes', async () => {
+    const busy = answer(429, { 'retry-after': '1' });
+    const closed = answer(200, {}, 'User-agent: *\nDisallow: /');
+    const { site, world } = await open({ '/robots.txt': inTurn(busy, closed), '/': page('Home') });
+    expect((await world.crawl(`${site.origin}/`)).ending.endReason).toBe('seed_blocked_by_robots');
+    const [first, second] = site.seen;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(390);
+
+    const never = await open({ '/robots.txt': answer(429), '/': page('Home') });
+    expect((await never.world.crawl(`${never.site.origin}/`)).ending.endReason).toBe('completed');
+    const { status = 0, fetchedAt = 0, expiresAt = 0 } = (await never.world.store.getRobots(never.site.origin)) ?? {};
+    expect([status, expiresAt - fetchedAt]).toEqual([429, 60_000]);
+  });
+
+  it('in UTF-16, as an editor saves it, is read', async () => {
+    const text = Buffer.from('\uFEFFUser-agent: *\r\nDisallow: /', 'utf16le');
+    for (const body of [text, Buffer.from(text).swap16()]) {
+      const { site, world } = await open({ '/robots.txt': answer(200, { 'content-type': 'text/plain' }, body), '/': page('Home') });
+      expect((await world.crawl(`${site.origin}/`)).ending.endReason).toBe('seed_blocked_by_robots');
+    }
+  });
+
   it('of 1 MB is read up to 500 KiB', async () => {
     const filler = `Disallow: /filler\n`.repeat(25_000);
     const { site, world } = await open({

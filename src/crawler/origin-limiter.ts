@@ -1,7 +1,14 @@
 import type { EpochMs } from '#domain/ids.ts';
+import type { NoResponse, Response } from './fetch-page.ts';
 
 /** What became of a request, as far as the origin's load tells. */
 export type Load = { readonly kind: 'fine' | 'error' } | { readonly kind: 'busy'; readonly retryAfterMs: number | null };
+
+export function loadOf(answer: Response | NoResponse): Load | null {
+  if (answer.kind === 'none') return answer.refused ? null : { kind: 'error' };
+  if (answer.status === 429 || answer.status === 503) return { kind: 'busy', retryAfterMs: answer.retryAfterMs };
+  return { kind: answer.status >= 500 ? 'error' : 'fine' };
+}
 
 /** One crawl's way to one origin. */
 export type Lane = {

@@ -32,6 +32,13 @@ const REFUSED = 'refused: ';
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
+/** UTF-8 (RFC 9309 §2.3), unless a BOM says that an editor has saved it as UTF-16. */
+function decodeRobots(body: Buffer): string {
+  const [first, second] = body;
+  const encoding = first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(encoding).decode(body);
+}
+
 export const wantRobots = (limits: CrawlLimits): Parameters<FetchPage>[1] => ({
   bytes: (status) => (status >= 200 && status < 300 ? limits.robotsBytes : 0),
   sniff: () => true,
@@ -71,7 +78,9 @@ export function createGetRobots({ store, userAgent, limits, now, wait }: Deps): 
           ...fresh(FAILURE_FRESH_MS),
         };
       } else {
-        return { status, body: status < 300 ? (body ?? Buffer.alloc(0)).toString('utf8') : null, error: null, ...fresh(ANSWER_FRESH_MS) };
+        // A crawler that is to come later has not been told what it may ask for.
+        const freshMs = status === 429 ? FAILURE_FRESH_MS : ANSWER_FRESH_MS;
+        return { status, body: status < 300 && body !== null ? decodeRobots(body) : null, error: null, ...fresh(freshMs) };
       }
     }
   }

@@ -8,7 +8,7 @@ import type { FetchPage, NoResponse, Response, Wanted } from './fetch-page.ts';
 import type { LinkFollower } from './follow-links.ts';
 import type { Entry, Frontier, Ticket } from './frontier.ts';
 import { type CrawlLimits, MAX_REDIRECTS, MAX_RETRIES } from './limits.ts';
-import type { Lane, Load } from './origin-limiter.ts';
+import { type Lane, type Load, loadOf } from './origin-limiter.ts';
 import { decodeText, isHtml, isXhtml, looksLikeHtml, parseHtml } from './parse-html.ts';
 import type { QuotaMeter } from './quota-meter.ts';
 import { readRobotsTags } from './robots-directives.ts';
@@ -43,12 +43,6 @@ const NO_LINKS = { links: [], otherLinks: [], linksTruncated: false };
 const isRedirect = (status: number): boolean => status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 const isWorthRetry = (answer: Response | NoResponse): boolean =>
   answer.kind === 'none' ? !answer.refused : answer.status === 429 || answer.status >= 500;
-
-function loadOf(answer: Response | NoResponse): Load | null {
-  if (answer.kind === 'none') return answer.refused ? null : { kind: 'error' };
-  if (answer.status === 429 || answer.status === 503) return { kind: 'busy', retryAfterMs: answer.retryAfterMs };
-  return { kind: answer.status >= 500 ? 'error' : 'fine' };
-}
 
 const resultOf = (entry: Entry, status: Exclude<PageStatus, 'queued'>, answer: Response | NoResponse): PageResult => ({
   seq: entry.seq,
