@@ -241,6 +241,22 @@ describe('a redirect', () => {
     expect(site.paths()).toContain('/caf%C3%A9');
   });
 
+  // It was charged as a page, and nothing told where it led.
+  it.each([
+    ['mailto:a@example.com', /^\S+\/to redirects to mailto:a@example\.com, which is no address of a web page\.$/],
+    ['http://', /^\S+\/to redirects to http:\/\/, which is no valid address\.$/],
+    ['http://user:hush@127.0.0.1/', /^\S+\/to redirects to an address with a user name or password, which is not asked for\.$/],
+    [
+      `/in?SAMLRequest=${'x'.repeat(3_000)}`,
+      /^\S+\/to redirects to http\S+\/in\?SAMLRequest=x{100,200}…, an address of more than 2048 characters\.$/,
+    ],
+  ])('to what is no page says so, and is not charged: %s', async (location, reason) => {
+    const { site, world } = await open({ '/': page('Home', ['/to']), '/to': redirect(location) });
+    const { page: of, usage, pages } = await world.crawl(`${site.origin}/`);
+    expect(of('/to')).toMatchObject({ status: 'redirected', httpStatus: 302, redirectUrl: null, reason: expect.stringMatching(reason) });
+    expect([usage.used, pages.length]).toEqual([1, 2]);
+  });
+
   it('off the site is not followed', async () => {
     const { site, world } = await open({ '/': page('Home', ['/away']), '/away': redirect('https://other.example/') });
     const { page: of, pages } = await world.crawl(`${site.origin}/`);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type CrawlWorld, openCrawlWorld } from '../../test/fixtures/crawl-world.ts';
-import { answer, FAULTS, inTurn, page, type Routes, redirect, type Site, startSite } from '../../test/fixtures/site.ts';
+import { answer, FAULTS, inTurn, page, type Route, type Routes, redirect, type Site, startSite } from '../../test/fixtures/site.ts';
 import type { Lookup } from './address-guard.ts';
 
 const opened: { close: () => Promise<void> }[] = [];
@@ -117,6 +117,31 @@ describe('a crawl whose start', () => {
       endReason: 'seed_unreachable',
       error: `${site.origin}/hop10 redirects to ${site.origin}/hop11, after 10 redirects in a row, which is too many.`,
     });
+  });
+
+  it('redirects to what is no page ends seed_unreachable, saying so', async () => {
+    const { site, world } = await open({ '/': redirect('intent://scan/#Intent;scheme=zxing;end') });
+    const { ending, usage } = await world.crawl(`${site.origin}/`);
+    expect(ending).toMatchObject({
+      endReason: 'seed_unreachable',
+      error: expect.stringContaining(`${site.origin}/ redirects to intent://scan/`),
+    });
+    expect(usage.used).toBe(0);
+  });
+
+  it('redirects until a cookie comes back ends seed_unreachable, saying that none is kept', async () => {
+    const cookies = '; the site sets a cookie meanwhile, and may redirect until it comes back, but the crawler keeps no cookies.';
+    const setting = (location: string): Route => answer(302, { location, 'set-cookie': 'seen=1' });
+    const { site, world } = await open({
+      '/self': setting('/self'),
+      '/': setting('/check'),
+      '/check': redirect('/'),
+      '/away': setting('http://other.example/'),
+    });
+    const errorOf = async (path: string): Promise<string | null> => (await world.crawl(`${site.origin}${path}`)).ending.error;
+    expect(await errorOf('/self')).toBe(`${site.origin}/self redirects to ${site.origin}/self, in a loop${cookies}`);
+    expect(await errorOf('/')).toBe(`${site.origin}/check redirects to ${site.origin}/, in a loop${cookies}`);
+    expect(await errorOf('/away')).toBe(`${site.origin}/away redirects to http://other.example/, which is another site.`);
   });
 
   it('may carry a secret in its query, which is told to its owner and not to the log', async () => {

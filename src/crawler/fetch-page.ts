@@ -15,6 +15,8 @@ export type Response = {
   /** Null when the response names no type. */
   readonly contentType: string | null;
   readonly location: string | null;
+  /** It sets a cookie, of which none is kept. */
+  readonly setsCookie: boolean;
   /** What `Retry-After` asks for, in milliseconds; null without one. */
   readonly retryAfterMs: number | null;
   /** The values of `X-Robots-Tag`, one for each time that it was sent. */
@@ -106,7 +108,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
 
     return new Promise((resolve, reject) => {
       let controller: Parameters<Exchange['onRequestStart']>[0] | undefined;
-      let head: Pick<Response, 'status' | 'contentType' | 'location' | 'retryAfterMs' | 'robotsTags'> | undefined;
+      let head: Pick<Response, 'status' | 'contentType' | 'location' | 'setsCookie' | 'retryAfterMs' | 'robotsTags'> | undefined;
       let settled = false;
       let keep = 0;
       let bytes = 0;
@@ -174,7 +176,8 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
           const contentType = contentTypeOf(everyHeaderOf(fields, 'content-type'));
           const retryAfterMs = parseRetryAfter(headerOf(fields, 'retry-after'), now());
           const robotsTags = everyHeaderOf(fields, 'x-robots-tag');
-          head = { status, contentType, location: locationOf(fields), retryAfterMs, robotsTags };
+          const setsCookie = fields['set-cookie'] !== undefined;
+          head = { status, contentType, location: locationOf(fields), setsCookie, retryAfterMs, robotsTags };
           keep = wanted.bytes(status, contentType);
           if (keep === 0) {
             if (Number(headerOf(fields, 'content-length') ?? 0) > limits.unwantedBytes) cut();

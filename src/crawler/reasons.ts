@@ -1,3 +1,4 @@
+import { MAX_URL_LENGTH } from '#domain/page.ts';
 import type { CrawlLimits } from './limits.ts';
 
 /** Thrown where a connection would go to an address or port that the guard refuses. The message never names a resolved address. */
@@ -98,6 +99,24 @@ export function noResponseReason(error: unknown, host: string, limits: CrawlLimi
   if (code.startsWith('ERR_SSL_')) return `Could not connect to ${host}: the TLS handshake failed${detailOf(error)}.`;
   if (code.startsWith('ERR_TLS_')) return `Could not connect to ${host}: the TLS handshake failed.`;
   return `There was no response from ${host}${code === '' ? '' : ` (${code})`}.`;
+}
+
+const MAX_SHOWN = 200;
+
+/** Why what `location` says, on `url`, is not the address of a page, as one sentence. Never shows a password. */
+export function nowhereReason(url: URL, location: string): string {
+  const target = URL.parse(location, url.href);
+  const hasCredentials = target !== null && (target.username !== '' || target.password !== '');
+  if (hasCredentials) return `${url.href} redirects to an address with a user name or password, which is not asked for.`;
+  const shown = (target?.href ?? location).replace(/[^ -~]/g, '\ufffd');
+  const cut = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+  const why =
+    target === null
+      ? 'which is no valid address'
+      : target.protocol === 'http:' || target.protocol === 'https:'
+        ? `an address of more than ${MAX_URL_LENGTH} characters`
+        : 'which is no address of a web page';
+  return `${url.href} redirects to ${cut}, ${why}.`;
 }
 
 /** The reason of a page that only links with rel=nofollow, or links of pages that ask so for all of theirs, lead to. */

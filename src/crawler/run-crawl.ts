@@ -117,8 +117,8 @@ export async function runCrawl(claim: Claim, control: CrawlControl, deps: RunDep
     laneOf: origins.laneOf,
     admits,
     signal,
-    onResult(entry, { status, reason, redirectUrl }) {
-      if (entry.depth === 0) seeds.push({ seq: entry.seq, url: entry.url, status, reason, redirectUrl });
+    onResult(entry, { status, reason, redirectUrl }, setsCookie) {
+      if (entry.depth === 0) seeds.push({ seq: entry.seq, url: entry.url, status, reason, redirectUrl, setsCookie });
     },
     onQuotaExhausted: () =>
       halt({ ending: { endReason: 'quota_exhausted', error: "The organization's monthly URL quota was used up during the crawl." } }),

@@ -9,9 +9,12 @@ export type SeedPage = {
   readonly status: PageStatus;
   readonly reason: string | null;
   readonly redirectUrl: string | null;
+  /** Not known of one that another worker has fetched. */
+  readonly setsCookie?: boolean;
 };
 
 const ROBOTS = 'robots.txt ';
+const COOKIES = '; the site sets a cookie meanwhile, and may redirect until it comes back, but the crawler keeps no cookies';
 
 /**
  * How a crawl ended whose start led to no page, told by the pages of its start, in any order; null when it led to
@@ -29,14 +32,18 @@ export function seedEnding(pages: readonly SeedPage[], refuses: (url: URL) => st
 }
 
 function redirectedNowhere(pages: readonly SeedPage[], last: SeedPage, refuses: (url: URL) => string | null): Ending {
-  const to = last.redirectUrl ?? '';
+  if (last.redirectUrl === null) return { endReason: 'seed_unreachable', error: last.reason ?? '' };
+  const to = last.redirectUrl;
   const target = URL.parse(to);
   const refusal = target === null ? null : refuses(target);
   if (refusal !== null) return { endReason: 'address_not_allowed', error: `${last.url} redirects to ${to}: ${refusal}` };
-  const why = pages.some(({ url }) => url === to)
+  const isLoop = pages.some(({ url }) => url === to);
+  const isTooMany = pages.length > 1 && target !== null && target.host === URL.parse(last.url)?.host;
+  const why = isLoop
     ? 'in a loop'
-    : pages.length > 1 && target !== null && target.host === URL.parse(last.url)?.host
+    : isTooMany
       ? `after ${pages.length - 1} redirects in a row, which is too many`
       : 'which is another site';
-  return { endReason: 'seed_unreachable', error: `${last.url} redirects to ${to}, ${why}.` };
+  const cookies = (isLoop || isTooMany) && pages.some(({ setsCookie }) => setsCookie) ? COOKIES : '';
+  return { endReason: 'seed_unreachable', error: `${last.url} redirects to ${to}, ${why}${cookies}.` };
 }

@@ -11,6 +11,7 @@ import { type CrawlLimits, MAX_REDIRECTS, MAX_RETRIES } from './limits.ts';
 import { type Lane, type Load, loadOf } from './origin-limiter.ts';
 import { decodeText, isHtml, isXhtml, looksLikeHtml, parseHtml } from './parse-html.ts';
 import type { QuotaMeter } from './quota-meter.ts';
+import { nowhereReason } from './reasons.ts';
 import { readRobotsTags } from './robots-directives.ts';
 
 /**
@@ -32,8 +33,8 @@ type Deps = {
   readonly now: () => EpochMs;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Told of each result, in the order in which they are handed in. */
-  readonly onResult: (entry: Entry, result: PageResult) => void;
+  /** Told of each result, in the order in which they are handed in, and of redirects whether they set a cookie. */
+  readonly onResult: (entry: Entry, result: PageResult, setsCookie: boolean) => void;
   readonly onQuotaExhausted: () => void;
 };
 
@@ -103,21 +104,23 @@ export function createVisitPage(deps: Deps): VisitPage {
     return { ...result, facts: parsed.facts, ...outgoing };
   }
 
-  async function readRedirect(entry: Entry, target: URL, answer: Response): Promise<PageResult> {
+  async function readRedirect(entry: Entry, url: URL, location: string, answer: Response): Promise<PageResult> {
+    const target = pageUrl(location, url);
+    if (target === null) return { ...resultOf(entry, 'redirected', answer), reason: nowhereReason(url, location) };
     const redirects = entry.redirects + 1;
     if (admits(entry, target) && redirects <= MAX_REDIRECTS)
       await follower.discover(target, { depth: entry.depth, foundOn: entry.seq, redirects });
     return { ...resultOf(entry, 'redirected', answer), redirectUrl: target.href };
   }
 
-  function handIn(entry: Entry, result: PageResult, charged: Ticket | null): void {
+  function handIn(entry: Entry, result: PageResult, charged: Ticket | null, setsCookie = false): void {
     for (const ticket of new Set([entry.ticket, entry.fallback?.ticket ?? null])) {
       if (ticket === null) continue;
       if (ticket === charged) quota.charge(ticket);
       else quota.release(ticket);
     }
     entry.fallback = null;
-    deps.onResult(entry, result);
+    deps.onResult(entry, result, setsCookie);
     batcher.result(result, charged?.month ?? null);
     frontier.settle(result.status === 'fetched' ? 'fetched' : 'other');
   }
@@ -145,8 +148,8 @@ export function createVisitPage(deps: Deps): VisitPage {
       else handIn(entry, resultOf(entry, answer.refused ? 'blocked' : 'failed', answer), null);
       return;
     }
-    const target = isRedirect(answer.status) && answer.location !== null ? pageUrl(answer.location, url) : null;
-    if (target !== null) handIn(entry, await readRedirect(entry, target, answer), null);
+    const { status, location, setsCookie } = answer;
+    if (isRedirect(status) && location !== null) handIn(entry, await readRedirect(entry, url, location, answer), null, setsCookie);
     else handIn(entry, await readPage(entry, url, answer), entry.ticket);
   };
 }

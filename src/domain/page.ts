@@ -47,9 +47,9 @@ export type PageResult = {
   /** Null when no response arrived. */
   readonly httpStatus: number | null;
   readonly contentType: string | null;
-  /** Why it `failed` or is `blocked`, one human sentence; else null. */
+  /** Why it `failed` or is `blocked`, or why it is `redirected` to no page, one human sentence; else null. */
   readonly reason: string | null;
-  /** `redirected`: where to, absolute; else null. */
+  /** `redirected`: where to, absolute, if that can be the address of a page; else null. */
   readonly redirectUrl: string | null;
   /** When the request was sent, by the worker's clock; informative only. */
   readonly fetchedAt: EpochMs;
