@@ -34,6 +34,27 @@ function wideSite(count: number, ms = 0): Routes {
 
 const fetchedCount = (site: Site): number => site.paths().length;
 
+describe('a site that takes two connections at a time', () => {
+  it('loses no page, though four are tried at first', async () => {
+    const { site, world } = await open(wideSite(12, 30), {
+      settings: { concurrency: 4 },
+      limits: { retryAfterMs: 2_000, headersMs: 5_000, pageMs: 5_000 },
+    });
+    let connections = 0;
+    let dropped = 0;
+    site.server.on('connection', (socket) => {
+      connections++;
+      socket.once('close', () => connections--);
+      if (connections <= 2) return;
+      dropped++;
+      socket.resetAndDestroy();
+    });
+    const { snapshot } = await world.crawl(`${site.origin}/`);
+    expect(dropped).toBeGreaterThan(0);
+    expect(snapshot.counters).toMatchObject({ fetched: 13, failed: 0 });
+  });
+});
+
 describe('the quota', () => {
   it('ends a crawl that uses it up, without a request too many', async () => {
     const { site, world } = await open(wideSite(50), { quota: 12 });

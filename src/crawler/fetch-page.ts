@@ -7,7 +7,7 @@ import { ACCEPT_ENCODING, type BodyDecoder, createBodyDecoder, isEncoded } from 
 import { createDispatch } from './dispatch.ts';
 import type { Exchange } from './dispatch-leniently.ts';
 import type { CrawlLimits } from './limits.ts';
-import { AddressNotAllowed, noResponseReason, TimeIsUp } from './reasons.ts';
+import { AddressNotAllowed, isDropped, noResponseReason, TimeIsUp } from './reasons.ts';
 
 export type Response = {
   readonly kind: 'response';
@@ -37,6 +37,8 @@ export type NoResponse = {
   readonly reason: string;
   /** The guard refused; asking again is no use. */
   readonly refused: boolean;
+  /** The other side turned the connection down, or ended it: it may be more than it takes at a time. */
+  readonly dropped: boolean;
   readonly sentAt: EpochMs;
   readonly durationMs: number;
 };
@@ -100,6 +102,7 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
       kind: 'none',
       reason: noResponseReason(error, url.host, limits),
       refused: error instanceof AddressNotAllowed,
+      dropped: isDropped(error),
       sentAt,
       durationMs: Math.round(performance.now() - began),
     });

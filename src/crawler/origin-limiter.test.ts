@@ -98,6 +98,42 @@ describe('an origin', () => {
     expect(await parallel()).toBe(16);
   });
 
+  // Of a site that takes two connections at a time, and resets more, every second page was lost.
+  it('is left alone for a while when it drops connections, and gets more again the later the more often it did', async () => {
+    const lane = limiters(16).lane('http://a', options());
+    const turn = async (kind: 'dropped' | 'fine'): Promise<number> => {
+      const began = Date.now();
+      const acquired = lane.acquire(never);
+      await vi.advanceTimersToNextTimerAsync();
+      await acquired;
+      lane.done({ kind });
+      return Date.now() - began;
+    };
+    expect(await turn('dropped')).toBe(0);
+    expect(await turn('fine')).toBe(0); // one that has never answered is away: waiting does not help
+    expect(await turn('dropped')).toBe(0);
+    expect(await turn('fine')).toBe(2_000);
+    const full = async (): Promise<number> => {
+      for (let answers = 1; ; answers++) {
+        await turn('fine');
+        const stop = new AbortController();
+        let atOnce = 0;
+        const asked = Array.from({ length: 16 }, () => lane.acquire(stop.signal).then(() => atOnce++));
+        await vi.advanceTimersByTimeAsync(0);
+        stop.abort(new Error('counted'));
+        await Promise.allSettled(asked);
+        for (let one = 0; one < atOnce; one++) lane.done(null);
+        if (atOnce === 16) return answers;
+      }
+    };
+    const once = await full();
+    await turn('dropped');
+    expect(await turn('dropped')).toBe(2_000);
+    expect(await turn('dropped')).toBe(2_000);
+    await turn('fine');
+    expect(await full()).toBeGreaterThan(3 * once);
+  });
+
   // Origins that were left while they got less were never forgotten, and a worker met new ones for as long as it ran.
   it('is remembered when it was slowed down and left, unless 10,000 others have been left so since', async () => {
     const all = limiters(16);

@@ -2,10 +2,10 @@ import type { EpochMs } from '#domain/ids.ts';
 import type { NoResponse, Response } from './fetch-page.ts';
 
 /** What became of a request, as far as the origin's load tells. */
-export type Load = { readonly kind: 'fine' | 'error' } | { readonly kind: 'busy'; readonly retryAfterMs: number | null };
+export type Load = { readonly kind: 'fine' | 'error' | 'dropped' } | { readonly kind: 'busy'; readonly retryAfterMs: number | null };
 
 export function loadOf(answer: Response | NoResponse): Load | null {
-  if (answer.kind === 'none') return answer.refused ? null : { kind: 'error' };
+  if (answer.kind === 'none') return answer.refused ? null : { kind: answer.dropped ? 'dropped' : 'error' };
   if (answer.status === 429 || answer.status === 503) return { kind: 'busy', retryAfterMs: answer.retryAfterMs };
   return { kind: answer.status >= 500 ? 'error' : 'fine' };
 }
@@ -30,8 +30,9 @@ export type LaneOptions = {
 
 /**
  * One limiter an origin, shared by all crawls of this process: `concurrency` requests at a time and `rate` a second, divided by the
- * crawls that are at it. A 429 or 503 pauses the origin, an error halves what it gets, at most once a second, and each good answer
- * gives a little back. What an origin was slowed down to outlives the crawls at it, for the last 10,000 origins that were left so.
+ * crawls that are at it. A 429 or 503 pauses the origin, and so does a connection that an origin which has answered no longer takes or
+ * keeps. These and errors halve what it gets, at most once a second; each good answer gives a little back, and less the more often
+ * connections were dropped, so that what is one too many is not tried again and again. What an origin was slowed down to outlives the crawls at it, for the last 10,000 origins that were left so.
  */
 export type OriginLimiters = { readonly lane: (origin: string, options: LaneOptions) => Lane };
 
@@ -39,8 +40,9 @@ type Deps = { readonly concurrency: number; readonly maxPauseMs: number; readonl
 
 const SLOWEST = 1 / 16;
 const REGAIN = 1 / 32;
+const SLOWEST_REGAIN = REGAIN / 32;
 const HALVE_EVERY_MS = 1_000;
-/** The pause after a 429 or 503 that names none. */
+/** The pause after a 429 or 503 that names none, and after a dropped connection. Longer than between two halvings. */
 const DEFAULT_PAUSE_MS = 2_000;
 /** Origins without a crawl that are remembered, a few hundred bytes each. */
 const MAX_RESTING = 10_000;
@@ -53,9 +55,23 @@ type LaneState = {
   nextAt: EpochMs;
   timer: NodeJS.Timeout | undefined;
 };
-type Origin = { readonly lanes: Set<LaneState>; share: number; pausedUntil: EpochMs; halvedAt: EpochMs };
+type Origin = {
+  readonly lanes: Set<LaneState>;
+  share: number;
+  regain: number;
+  hasAnswered: boolean;
+  pausedUntil: EpochMs;
+  halvedAt: EpochMs;
+};
 
-const newOrigin = (): Origin => ({ lanes: new Set(), share: 1, pausedUntil: 0, halvedAt: Number.NEGATIVE_INFINITY });
+const newOrigin = (): Origin => ({
+  lanes: new Set(),
+  share: 1,
+  regain: REGAIN,
+  hasAnswered: false,
+  pausedUntil: 0,
+  halvedAt: Number.NEGATIVE_INFINITY,
+});
 
 export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): OriginLimiters {
   /** Those with a crawl at them. */
@@ -88,14 +104,18 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
 
   function note(origin: Origin, load: Load): void {
     const at = now();
+    if (load.kind === 'fine' || load.kind === 'busy') origin.hasAnswered = true;
     if (load.kind === 'fine') {
-      origin.share = Math.min(1, origin.share + REGAIN);
+      origin.share = Math.min(1, origin.share + origin.regain);
+      if (origin.share === 1) origin.regain = REGAIN;
       return;
     }
-    if (load.kind === 'busy')
-      origin.pausedUntil = Math.max(origin.pausedUntil, at + Math.min(maxPauseMs, load.retryAfterMs ?? DEFAULT_PAUSE_MS));
+    const asked = load.kind === 'busy' ? load.retryAfterMs : null;
+    if (load.kind === 'busy' || (load.kind === 'dropped' && origin.hasAnswered))
+      origin.pausedUntil = Math.max(origin.pausedUntil, at + Math.min(maxPauseMs, asked ?? DEFAULT_PAUSE_MS));
     if (at - origin.halvedAt < HALVE_EVERY_MS) return;
     origin.halvedAt = at;
+    if (load.kind === 'dropped') origin.regain = Math.max(SLOWEST_REGAIN, origin.regain / 2);
     origin.share = Math.max(SLOWEST, origin.share / 2);
   }
 

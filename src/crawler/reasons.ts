@@ -67,6 +67,12 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
+/** Whether the other side did not take a connection, or ended it. */
+export function isDropped(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ECONNREFUSED' || ANSWERING[code] !== undefined;
+}
+
 /** What a parser or OpenSSL says in its own words, none of the site's. */
 const detailOf = (error: unknown): string =>
   error instanceof Error && 'reason' in error && typeof error.reason === 'string' && error.reason !== '' ? ` (${error.reason})` : '';
