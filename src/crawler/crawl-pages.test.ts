@@ -143,6 +143,20 @@ describe('the pages of a crawl', () => {
     expect(snapshot.counters.blocked).toBe(2);
   });
 
+  // The server of a site in windows-1251 was asked in UTF-8, and answered that there is no such page.
+  it('have their queries asked for in the encoding of their page, and their paths in UTF-8', async () => {
+    const html = Buffer.concat([
+      Buffer.from('<meta charset=windows-1251><a href="/s?q='),
+      Buffer.from([0xcf, 0xf0]),
+      Buffer.from('">x</a><a href="/'),
+      Buffer.from([0xcf]),
+      Buffer.from('">y</a>'),
+    ]);
+    const { site, world } = await open({ '/': answer(200, { 'content-type': 'text/html' }, html) });
+    await world.crawl(`${site.origin}/`);
+    expect(site.paths().sort()).toEqual(['/', '/%D0%9F', '/s?q=%CF%F0']);
+  });
+
   // The page of the empty query was asked for without it, and judged by robots.txt without it.
   it('have their empty query asked for', async () => {
     const { site, world } = await open({

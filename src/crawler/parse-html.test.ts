@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageFacts } from '#domain/page.ts';
-import { decodeText, isHtml, isXhtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
+import { isHtml, isXhtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
 
 const url = new URL('https://example.com/dir/page?q=1');
 const parse = (html: string): Promise<ParsedPage> => parseHtml(html, url);
@@ -50,6 +50,11 @@ describe('references', () => {
       ['a', false],
       ['b', true],
     ]);
+  });
+  it('have their queries written as the page is encoded', async () => {
+    const encodeQuery = (reference: string): string => reference.replace('ü', '%FC');
+    const found = await parseHtml('<a href="?ü#ü">x</a><a href="?%FC">y</a>', url, { encodeQuery });
+    expect([...found.references.keys()]).toEqual(['?%FC']);
   });
   it('have their character references decoded', async () => {
     expect(await references('<a href="?a=1&amp;b=2">x</a>')).toEqual([['?a=1&b=2', false]]);
@@ -136,31 +141,6 @@ describe('facts', () => {
     const html =
       '<html><head><title>Un<b>closed</title><body></p><a href="x"<a href=\'y\'><table><div <p></span></table></svg></math><!-- ';
     expect((await factsOf(html)).title).toBe('Un<b>closed');
-  });
-});
-
-describe('the character encoding', () => {
-  const cafe = (head: string): Buffer => Buffer.from(`${head}<title>Caf\u00e9</title>`, 'latin1');
-  it.each([
-    ['the header', cafe(''), 'text/html; charset="ISO-8859-1"'],
-    ['a meta element', cafe('<meta charset=windows-1252>'), 'text/html'],
-    ['a BOM, whatever the header says', Buffer.from('\uFEFFCaf\u00e9', 'utf16le'), 'text/html; charset=iso-8859-1'],
-    ['a BOM, when the header says UTF-8', Buffer.from('\uFEFFCaf\u00e9', 'utf16le'), 'text/html; charset=utf-8'],
-    ['the header, and a BOM that is no text', Buffer.from('\uFEFFCaf\u00e9'), 'text/html; charset=UTF8'],
-    ['being valid UTF-8', Buffer.from('Caf\u00e9'), 'text/html'],
-    ['windows-1252 when nothing tells', cafe(''), 'text/html'],
-    ['being valid UTF-8, when the header names one that does not exist', Buffer.from('Caf\u00e9'), 'text/html; charset=klingon-8'],
-  ])('is told by %s', (_, body, contentType) => {
-    expect(decodeText(body, contentType)).toContain('Caf\u00e9');
-    expect(decodeText(body, contentType)).not.toContain('\uFEFF');
-  });
-  it('that is wrong costs characters, not the page', async () => {
-    expect(decodeText(cafe(''), 'text/html; charset=utf-8')).toBe('<title>Caf\uFFFD</title>');
-  });
-  it('that only begins, before many spaces, takes no longer than a pass over them', () => {
-    const began = performance.now();
-    expect(decodeText(Buffer.from('x'), `text/html; charset=${' '.repeat(60_000)};`)).toBe('x');
-    expect(performance.now() - began).toBeLessThan(500);
   });
 });
 

@@ -1,8 +1,7 @@
-import { isUtf8 } from 'node:buffer';
-import { getEncoding } from 'encoding-sniffer';
 import { type Handler, Parser } from 'htmlparser2';
 import type { PageFacts } from '#domain/page.ts';
 import { pageUrl } from '#domain/url.ts';
+import type { EncodeQuery } from './encode-query.ts';
 import { type Directives, NO_DIRECTIVES, OWN_NAME, readDirectives } from './robots-directives.ts';
 
 export type ParsedPage = {
@@ -37,8 +36,6 @@ const SLICE_MS = 20;
 /** HTML Standard §4.2.5.3, refresh state: seconds, and where to. */
 const REFRESH = /^[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(\S.*))/is;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
-const CHARSET = /;\s*charset\s*=[\s"]*([^\s";]+)/i;
-const UTF8_LABEL = /^utf-?8$/i;
 const XHTML = /^\s*application\/xhtml\+xml/i;
 const HTML_START = /^\s*<(?:!--|(?:!doctype\s+html|html|head|title|meta|body|script|style|link|div|p|a|h1|table|br|b)[\s>])/i;
 
@@ -50,36 +47,28 @@ export const isHtml = (contentType: string | null): boolean => contentType === n
 /** Whether a body without a content type starts like HTML (a short form of the MIME Sniffing Standard, §7.1). */
 export const looksLikeHtml = (start: Buffer): boolean => HTML_START.test(start.toString('latin1', 0, 1_445).replace(/^ï»¿/, ''));
 
-/** A body as text: by its BOM, the header, a meta element, else UTF-8 if it is valid, else windows-1252. */
-export function decodeText(body: Buffer, contentType: string | null): string {
-  const label = CHARSET.exec(contentType ?? '')?.[1];
-  // The usual case needs no look into the body but for the BOM of another encoding, which is no UTF-8.
-  if (label !== undefined && UTF8_LABEL.test(label) && (body[0] ?? 0) < 0xfe) return new TextDecoder().decode(body);
-  const encoding = getEncoding(body, {
-    defaultEncoding: isUtf8(body) ? 'utf-8' : 'windows-1252',
-    ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
-  });
-  try {
-    return new TextDecoder(encoding).decode(body);
-  } catch {
-    // A label that the Encoding Standard knows and ICU does not, such as x-user-defined.
-    return body.toString('utf8');
-  }
-}
-
 const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT);
 const tokens = (text: string): string[] => text.toLowerCase().split(/[\s,]+/);
 
 const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export type ParseOptions = { readonly asked?: Directives; readonly xhtml?: boolean };
+export type ParseOptions = {
+  readonly asked?: Directives;
+  readonly xhtml?: boolean;
+  /** For a page in an encoding that queries are to be written in. */
+  readonly encodeQuery?: EncodeQuery | null;
+};
 
 /**
  * One pass over a page's HTML, in slices, between which others of the thread get their turn. Never throws, whatever the HTML is
  * like; what is nested deeper than any browser would nest it is not read. `asked` is what the page's headers ask: it counts like what its
  * meta elements ask. `xhtml`: elements may end with `/>`.
  */
-export async function parseHtml(html: string, url: URL, { asked = NO_DIRECTIVES, xhtml = false }: ParseOptions = {}): Promise<ParsedPage> {
+export async function parseHtml(
+  html: string,
+  url: URL,
+  { asked = NO_DIRECTIVES, xhtml = false, encodeQuery = null }: ParseOptions = {},
+): Promise<ParsedPage> {
   const references = new Map<string, boolean>();
   let base: URL | null = null;
   let title: string | null = null;
@@ -100,7 +89,8 @@ export async function parseHtml(html: string, url: URL, { asked = NO_DIRECTIVES,
   function refer({ href, rel }: Record<string, string | undefined>): void {
     if (href === undefined) return;
     const hash = href.indexOf('#');
-    const reference = hash < 0 ? href : href.slice(0, hash);
+    const given = hash < 0 ? href : href.slice(0, hash);
+    const reference = encodeQuery === null ? given : encodeQuery(given);
     const refused = rel !== undefined && tokens(rel).includes('nofollow');
     const known = references.get(reference);
     if (known === undefined && references.size >= MAX_REFERENCES) truncated = true;

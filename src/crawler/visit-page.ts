@@ -4,12 +4,14 @@ import { monthOf } from '#domain/quota.ts';
 import { pageUrl } from '#domain/url.ts';
 import type { Batcher } from './batcher.ts';
 import { RetryLater } from './crawlee.ts';
+import { decodeText } from './decode-text.ts';
+import { createEncodeQuery, type EncodeQuery } from './encode-query.ts';
 import type { FetchPage, NoResponse, Response, Wanted } from './fetch-page.ts';
 import type { LinkFollower } from './follow-links.ts';
 import type { Entry, Frontier, Ticket } from './frontier.ts';
 import { type CrawlLimits, MAX_REDIRECTS, MAX_RETRIES } from './limits.ts';
 import { type Lane, type Load, loadOf } from './origin-limiter.ts';
-import { decodeText, isHtml, isXhtml, looksLikeHtml, parseHtml } from './parse-html.ts';
+import { isHtml, isXhtml, looksLikeHtml, parseHtml } from './parse-html.ts';
 import type { QuotaMeter } from './quota-meter.ts';
 import { nowhereReason } from './reasons.ts';
 import { readRobotsTags } from './robots-directives.ts';
@@ -67,6 +69,16 @@ export function createVisitPage(deps: Deps): VisitPage {
     sniff: looksLikeHtml,
   };
 
+  /** By encoding: a site has one or two. */
+  const encodeQueries = new Map<string, EncodeQuery | null>();
+  function encodeQueryOf(encoding: string): EncodeQuery | null {
+    const known = encodeQueries.get(encoding);
+    if (known !== undefined) return known;
+    const fresh = createEncodeQuery(encoding);
+    encodeQueries.set(encoding, fresh);
+    return fresh;
+  }
+
   /** The right to send one request now, kept over retries of a month; false when the organization has none left. */
   async function admit(entry: Entry): Promise<boolean> {
     if (entry.ticket?.month === monthOf(now())) return true;
@@ -97,8 +109,9 @@ export function createVisitPage(deps: Deps): VisitPage {
     const result = resultOf(entry, 'fetched', answer);
     if (answer.body === null) return result;
     const { contentType, robotsTags } = answer;
-    const options = { asked: readRobotsTags(robotsTags), xhtml: isXhtml(contentType) };
-    const parsed = await parseHtml(decodeText(answer.body, contentType), url, options);
+    const { text, encoding } = decodeText(answer.body, contentType);
+    const options = { asked: readRobotsTags(robotsTags), xhtml: isXhtml(contentType), encodeQuery: encodeQueryOf(encoding) };
+    const parsed = await parseHtml(text, url, options);
     // What an error page links to is the same on each of them, and relative to an address that does not exist.
     const outgoing = answer.status >= 400 ? NO_LINKS : await follower.follow(entry, url, parsed);
     return { ...result, facts: parsed.facts, ...outgoing };
