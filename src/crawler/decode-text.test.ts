@@ -16,6 +16,10 @@ describe('the character encoding', () => {
     expect(decodeText(body, contentType).text).toContain('Caf\u00e9');
     expect(decodeText(body, contentType).text).not.toContain('\uFEFF');
   });
+  it('is told by a meta element far down in what is no UTF-8', () => {
+    const head = `<!--${'x'.repeat(5_000)}--><meta charset=windows-1251>`;
+    expect(decodeText(Buffer.from(`${head}\xcf`, 'latin1'), 'text/html')).toEqual({ text: `${head}П`, encoding: 'windows-1251' });
+  });
   it('that is wrong costs characters, not the page', async () => {
     expect(decodeText(cafe(''), 'text/html; charset=utf-8').text).toBe('<title>Caf\uFFFD</title>');
   });

@@ -10,13 +10,19 @@ export type DecodedText = {
 const CHARSET = /;\s*charset\s*=[\s"]*([^\s";]+)/i;
 const UTF8_LABEL = /^utf-?8$/i;
 
+/** HTML Standard §13.2.3.2. Browsers still change to what a later meta element says. */
+const PRESCAN_BYTES = 1_024;
+const MAX_PRESCAN_BYTES = 16 * 1_024;
+
 /** A body as text: by its BOM, the header, a meta element, else UTF-8 if it is valid, else windows-1252. */
 export function decodeText(body: Buffer, contentType: string | null): DecodedText {
   const label = CHARSET.exec(contentType ?? '')?.[1];
   // The usual case needs no look into the body but for the BOM of another encoding, which is no UTF-8.
   if (label !== undefined && UTF8_LABEL.test(label) && (body[0] ?? 0) < 0xfe) return decodeAs('utf-8', body);
+  const valid = isUtf8(body);
   const encoding = getEncoding(body, {
-    defaultEncoding: isUtf8(body) ? 'utf-8' : 'windows-1252',
+    defaultEncoding: valid ? 'utf-8' : 'windows-1252',
+    maxBytes: valid ? PRESCAN_BYTES : MAX_PRESCAN_BYTES,
     ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
   });
   try {
