@@ -7,8 +7,8 @@ export type Exchange = {
   readonly onResponseStart: (controller: unknown, status: number, headers: Readonly<Record<string, string | string[] | undefined>>) => void;
   readonly onResponseData: (controller: unknown, chunk: Buffer) => void;
   readonly onResponseEnd: () => void;
-  /** May come again after it has come, or after the end. */
-  readonly onResponseError: (controller: unknown, error: Error) => void;
+  /** `isSecond`: two connections in a row ended by it. May come again after it has come, or after the end. */
+  readonly onResponseError: (controller: unknown, error: Error, isSecond?: boolean) => void;
 };
 
 /** Sends one GET for `url`, with `headers` (names and values in turn) beside `Host`. */

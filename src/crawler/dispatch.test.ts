@@ -123,6 +123,18 @@ describe('a connection that is not kept as it was promised', () => {
     expect([heads.length, connections()]).toEqual([6, 4]);
   });
 
+  it('is replaced once: what breaks both lies at the page, and not at how many connections there are', async () => {
+    const { fetch, connections } = await open((socket, request, connection) => {
+      if (request === 0 && connection === 0) socket.write(whole);
+      else socket.resetAndDestroy();
+    });
+    expect(await fetch()).toMatchObject({ status: 200 });
+    await kept();
+    expect(await fetch()).toMatchObject({ kind: 'none', dropped: false });
+    expect(connections()).toBe(2);
+    expect(await fetch()).toMatchObject({ kind: 'none', dropped: true });
+  });
+
   it('is not replaced when it never brought anything', async () => {
     const { fetch, connections } = await open((socket) => void socket.resetAndDestroy());
     expect(await fetch()).toMatchObject({ kind: 'none', reason: expect.stringContaining('closed the connection without an answer.') });

@@ -61,6 +61,7 @@ export function createDispatch(
                 if (isOddAnswer) remember(origin);
                 exchange.onResponseStart(...start);
               },
+              onResponseError: (_, second) => exchange.onResponseError(null, second, !isOddAnswer),
             });
           },
         },

@@ -37,7 +37,7 @@ export type NoResponse = {
   readonly reason: string;
   /** The guard refused; asking again is no use. */
   readonly refused: boolean;
-  /** The other side turned the connection down, or ended it: it may be more than it takes at a time. */
+  /** The other side turned a new connection down, or ended it: it may be more than it takes at a time. */
   readonly dropped: boolean;
   readonly sentAt: EpochMs;
   readonly durationMs: number;
@@ -98,11 +98,11 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
   const fetchPage: FetchPage = (url, wanted, signal) => {
     const began = performance.now();
     let sentAt = now();
-    const none = (error: unknown): NoResponse => ({
+    const none = (error: unknown, isSecond = false): NoResponse => ({
       kind: 'none',
       reason: noResponseReason(error, url.host, limits),
       refused: error instanceof AddressNotAllowed,
-      dropped: isDropped(error),
+      dropped: isDropped(error) && !isSecond,
       sentAt,
       durationMs: Math.round(performance.now() - began),
     });
@@ -205,8 +205,8 @@ export function createFetchPage({ guard, limits, userAgent, now }: Deps): { fetc
           if (decoder === undefined) finish();
           else decoder.end();
         },
-        onResponseError(_, error) {
-          if (head === undefined) return fail(error);
+        onResponseError(_, error, isSecond) {
+          if (head === undefined) return settle(() => resolve(none(error, isSecond)));
           truncated = keep > 0;
           if (decoder === undefined) finish();
           else decoder.end();

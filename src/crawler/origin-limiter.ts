@@ -30,9 +30,9 @@ export type LaneOptions = {
 
 /**
  * One limiter an origin, shared by all crawls of this process: `concurrency` requests at a time and `rate` a second, divided by the
- * crawls that are at it. A 429 or 503 pauses the origin, and so does a connection that an origin which has answered no longer takes or
- * keeps. These and errors halve what it gets, at most once a second; each good answer gives a little back, and less the more often
- * connections were dropped, so that what is one too many is not tried again and again. What an origin was slowed down to outlives the crawls at it, for the last 10,000 origins that were left so.
+ * crawls that are at it. A 429 or 503 pauses the origin, and so does a connection that is dropped while others are under way, if the
+ * origin has answered before. These and errors halve what it gets, at most once a second; each good answer gives a little back, and less
+ * the more often connections were dropped so, that what is one too many is not tried again and again. What an origin was slowed down to outlives the crawls at it, for the last 10,000 origins that were left so.
  */
 export type OriginLimiters = { readonly lane: (origin: string, options: LaneOptions) => Lane };
 
@@ -102,8 +102,9 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
     }
   }
 
-  function note(origin: Origin, load: Load): void {
+  function note(origin: Origin, load: Load, wasAlone: boolean): void {
     const at = now();
+    const isTooMany = load.kind === 'dropped' && origin.hasAnswered && !wasAlone;
     if (load.kind === 'fine' || load.kind === 'busy') origin.hasAnswered = true;
     if (load.kind === 'fine') {
       origin.share = Math.min(1, origin.share + origin.regain);
@@ -111,11 +112,12 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
       return;
     }
     const asked = load.kind === 'busy' ? load.retryAfterMs : null;
-    if (load.kind === 'busy' || (load.kind === 'dropped' && origin.hasAnswered))
+    if (load.kind === 'busy' || isTooMany)
       origin.pausedUntil = Math.max(origin.pausedUntil, at + Math.min(maxPauseMs, asked ?? DEFAULT_PAUSE_MS));
     if (at - origin.halvedAt < HALVE_EVERY_MS) return;
     origin.halvedAt = at;
-    if (load.kind === 'dropped') origin.regain = Math.max(SLOWEST_REGAIN, origin.regain / 2);
+    if (isTooMany) origin.regain = Math.max(SLOWEST_REGAIN, origin.regain / 2);
+    else if (load.kind === 'dropped') origin.regain = REGAIN;
     origin.share = Math.max(SLOWEST, origin.share / 2);
   }
 
@@ -153,8 +155,9 @@ export function createOriginLimiters({ concurrency, maxPauseMs, now }: Deps): Or
           return turn.promise;
         },
         done(load) {
+          const wasAlone = [...origin.lanes].every((other) => other.active === (other === lane ? 1 : 0));
           lane.active--;
-          if (load !== null) note(origin, load);
+          if (load !== null) note(origin, load, wasAlone);
           pump(origin, lane);
         },
         leave() {
