@@ -135,13 +135,10 @@ export const Page = z
       .string()
       .nullable()
       .openapi({ description: 'The title, `""` when the page has none; null for what is not HTML.', example: 'About us' }),
-    reason: z
-      .string()
-      .nullable()
-      .openapi({
-        description: 'Why it failed or was blocked, or why its redirect leads to no page, one sentence; else null.',
-        example: null,
-      }),
+    reason: z.string().nullable().openapi({
+      description: 'Why it failed, was blocked or redirects to no page; else null.',
+      example: null,
+    }),
     redirectUrl: z.string().nullable().openapi({ description: 'Where the redirect led; else null.', example: null }),
     fetchedAt: z
       .string()
