@@ -1,4 +1,5 @@
 import { ipLiteralOf, isAllowedAddress } from '#domain/address.ts';
+import type { Page } from '#domain/page.ts';
 
 /** Ends of names that no public DNS answers: RFC 6761, RFC 6762, RFC 8375, ICANN's .internal, and what home routers use. */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|test|invalid|internal|home\.arpa|lan)$/;
@@ -14,6 +15,10 @@ const withoutWww = (authority: string): string => (authority.startsWith('www.') 
 
 /** Whether two stored addresses are of one host, with or without `www.`, by http or https. */
 export const isSameHost = (one: string, other: string): boolean => withoutWww(authorityIn(one)) === withoutWww(authorityIn(other));
+
+/** Whether an address by http leads to one of the same host by https. */
+export const isMovedToHttps = ({ url, redirectUrl }: Pick<Page, 'url' | 'redirectUrl'>): boolean =>
+  redirectUrl !== null && url.startsWith('http:') && redirectUrl.startsWith('https:') && isSameHost(url, redirectUrl);
 
 /** Whether anybody may get to a host by its name: a public address, or a name that public DNS can have. */
 export function isPublicHost(hostname: string): boolean {

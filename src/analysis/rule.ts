@@ -39,8 +39,16 @@ export type SiteCheck = {
   end(): Iterable<Told>;
 };
 
+/** The links of a crawl by the page that they lead to; those of a page to itself are none. For `end`: not before are they complete. */
+export type IncomingLinks = {
+  /** How many pages link to it. */
+  countTo(seq: number): number;
+  /** The first `MAX_SAMPLES` of them. */
+  samplesTo(seq: number): readonly number[];
+};
+
 /** Judges pages by each other, in one pass over all of them. */
-export type SiteRule = RuleText & { readonly kind: 'site'; readonly begin: () => SiteCheck };
+export type SiteRule = RuleText & { readonly kind: 'site'; readonly begin: (links: IncomingLinks) => SiteCheck };
 
 export type Rule = PageRule | SiteRule;
 

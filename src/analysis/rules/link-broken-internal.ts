@@ -7,8 +7,8 @@ export const linkBrokenInternal = siteRule({
   title: 'Links lead to a broken page of the site',
   why: 'Whoever follows the link lands on an error and may leave; search engines waste visits on it.',
   fix: 'Correct or remove the link on the pages named here, or make the target answer again.',
-  begin: () =>
-    linkTargets({
+  begin: (links) =>
+    linkTargets(links, {
       isFault: isBroken,
       tell: ({ url, httpStatus, reason }) => ({ target: url, status: httpStatus, reason }),
     }),

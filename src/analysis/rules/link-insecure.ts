@@ -1,16 +1,17 @@
+import { isMovedToHttps } from '../hosts.ts';
 import { linkTargets } from '../link-targets.ts';
 import { siteRule } from '../rule.ts';
 
+/** Of addresses that redirect to https only: pages that answer by http are told by `site.insecure`, broken ones by `link.broken_internal`. */
 export const linkInsecure = siteRule({
   id: 'link.insecure',
   severity: 'medium',
-  title: 'Links lead from https to http',
-  why: 'Whoever is between a visitor and the site can read and change what the link asks for, even when it then redirects to https.',
+  title: 'Links lead to https by way of http',
+  why: 'Whoever is between a visitor and the site can read and change the first request, and lead the visitor elsewhere.',
   fix: 'Write https:// in the links on the pages named here, or leave scheme and host out.',
-  begin: () =>
-    linkTargets({
-      isFault: ({ url }) => url.startsWith('http:'),
-      counts: ({ url }) => url.startsWith('https:'),
-      tell: ({ url, httpStatus }) => ({ target: url, status: httpStatus }),
+  begin: (links) =>
+    linkTargets(links, {
+      isFault: isMovedToHttps,
+      tell: ({ url, httpStatus, redirectUrl }) => ({ target: url, status: httpStatus, redirectUrl }),
     }),
 });

@@ -1,5 +1,5 @@
 import type { Page } from '#domain/page.ts';
-import { isSameHost } from '../hosts.ts';
+import { isMovedToHttps, isSameHost } from '../hosts.ts';
 import { linkTargets } from '../link-targets.ts';
 import { siteRule } from '../rule.ts';
 
@@ -7,9 +7,10 @@ import { siteRule } from '../rule.ts';
  * Moved for good, within the site. A temporary redirect, such as to a login, is meant to be linked to, and so is one that leads to
  * another site by way of this one. From http to https is told by `link.insecure`.
  */
-function hasMoved({ url, httpStatus, redirectUrl }: Page): boolean {
+function hasMoved(page: Page): boolean {
+  const { url, httpStatus, redirectUrl } = page;
   if (redirectUrl === null || (httpStatus !== 301 && httpStatus !== 308)) return false;
-  return isSameHost(url, redirectUrl) && !(url.startsWith('http:') && redirectUrl.startsWith('https:'));
+  return isSameHost(url, redirectUrl) && !isMovedToHttps(page);
 }
 
 export const linkRedirected = siteRule({
@@ -18,8 +19,8 @@ export const linkRedirected = siteRule({
   title: 'Links lead to a page that has moved',
   why: 'Each visitor who follows the link waits for one more request, and search engines make one visit more to find the page.',
   fix: 'Link to the new address on the pages named here.',
-  begin: () =>
-    linkTargets({
+  begin: (links) =>
+    linkTargets(links, {
       isFault: hasMoved,
       tell: ({ url, httpStatus, redirectUrl }) => ({ target: url, status: httpStatus, redirectUrl }),
     }),
