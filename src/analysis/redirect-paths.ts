@@ -2,8 +2,8 @@ import type { Page } from '#domain/page.ts';
 import { isBroken } from './rule.ts';
 import { keyOfText } from './text-key.ts';
 
-/** Redirects in a row that are looked at: browsers follow no more (Fetch Standard, HTTP-redirect fetch). */
-export const MAX_HOPS = 20;
+/** Redirects in a row that are looked at and told: the crawler follows no more. */
+export const MAX_HOPS = 10;
 
 /** A page that redirects, or that is broken; with the addresses of both told as keys. */
 type Stop = { readonly seq: number; readonly leadsTo: string | null };

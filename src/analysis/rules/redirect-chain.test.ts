@@ -30,10 +30,10 @@ test('circles and what leads into them are no chains', () => {
   expect(findingsOf(redirectChain, [redirected(0, url(1)), redirected(1, url(2)), redirected(2, url(1))])).toEqual([]);
 });
 
-test('an endless chain is told by its first 20 redirects', () => {
+test('an endless chain is told by its first 10 redirects', () => {
   const pages = Array.from({ length: 5_000 }, (_, seq) => redirected(seq, url(seq + 1)));
   const [finding, ...more] = findingsOf(redirectChain, pages);
   expect(more).toEqual([]);
-  expect(finding?.evidence.redirectCount).toBe(20);
-  expect(finding?.evidence.chain).toHaveLength(21);
+  expect(finding?.evidence.redirectCount).toBe(10);
+  expect(finding?.evidence.chain).toHaveLength(11);
 });

@@ -33,12 +33,12 @@ test('redirects that come to an end are no circle', () => {
   expect(findingsOf(redirectLoop, pages)).toEqual([]);
 });
 
-test('of a circle of thousands 20 are named', () => {
+test('of a circle of thousands ten pages are named', () => {
   const [finding, ...more] = findingsOf(
     redirectLoop,
     Array.from({ length: 3_000 }, (_, seq) => redirected(seq, url((seq + 1) % 3_000))),
   );
   expect(more).toEqual([]);
   expect(finding?.evidence.redirectCount).toBe(3_000);
-  expect(finding?.evidence.loop).toHaveLength(20);
+  expect(finding?.evidence.loop).toHaveLength(10);
 });
