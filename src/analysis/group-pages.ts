@@ -1,4 +1,5 @@
 import type { Page, PageWithLinks } from '#domain/page.ts';
+import { isFurtherPage } from './addresses.ts';
 import { type Evidence, listedFacts, MAX_SAMPLES, MAX_TEXT_LENGTH, type SiteCheck } from './rule.ts';
 import { keyOfText } from './text-key.ts';
 
@@ -40,9 +41,10 @@ export function groupPages({ by, atLeast, tell = () => ({}) }: Grouping): SiteCh
   };
 }
 
-/** Finds the pages that a search engine may list with the same words. */
+/** Finds the pages that a search engine may list with the same words. Further pages of a list share those of its first one with reason. */
 export function groupDuplicates(fact: 'title' | 'description'): SiteCheck {
-  const textOf = (page: Page): string | null => listedFacts(page)?.[fact]?.slice(0, MAX_TEXT_LENGTH) || null;
+  const textOf = (page: Page): string | null =>
+    isFurtherPage(page.url) ? null : listedFacts(page)?.[fact]?.slice(0, MAX_TEXT_LENGTH) || null;
   const groups = groupPages({ by: textOf, atLeast: 2, tell: (first) => ({ [fact]: textOf(first) }) });
   const canonicals = new Set<string>();
   return {

@@ -1,6 +1,6 @@
 import type { Finding, Severity } from '#domain/finding.ts';
 import type { Page, PageFacts, PageWithLinks } from '#domain/page.ts';
-import { isSameHost } from './hosts.ts';
+import { isSameHost } from './addresses.ts';
 
 export type Evidence = Finding['evidence'];
 

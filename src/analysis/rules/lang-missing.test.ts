@@ -24,6 +24,10 @@ test('pages that name a language keep the rule, also by a wrong name', () => {
   expect(findingsOf(langMissing, [spoken(0, 'de'), spoken(1, 'english')])).toEqual([]);
 });
 
+test('a page that is served as XHTML is not found: it may name its language by xml:lang', () => {
+  expect(findingsOf(langMissing, [{ ...spoken(0, null), contentType: 'application/xhtml+xml; charset=utf-8' }])).toEqual([]);
+});
+
 test.each(UNLISTED)('%s is not found', (_, make) => {
   expect(findingsOf(langMissing, [page(0), make(1, facts({ lang: null })), make(2, facts({ lang: null }))])).toEqual([]);
 });

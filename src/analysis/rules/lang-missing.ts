@@ -1,5 +1,9 @@
+import type { Page } from '#domain/page.ts';
 import { groupPages } from '../group-pages.ts';
 import { listedFacts, siteRule } from '../rule.ts';
+
+/** What is served as XHTML may name its language by `xml:lang` instead, which is not read. */
+const isXhtml = ({ contentType }: Page): boolean => /^\s*application\/xhtml\+xml\b/i.test(contentType ?? '');
 
 /** One finding of the site, since the element that lacks it is, as a rule, in one template. */
 export const langMissing = siteRule({
@@ -12,7 +16,7 @@ export const langMissing = siteRule({
     groupPages({
       by: (page) => {
         const facts = listedFacts(page);
-        return facts !== null && (facts.lang ?? '') === '' ? '' : null;
+        return facts !== null && (facts.lang ?? '') === '' && !isXhtml(page) ? '' : null;
       },
       atLeast: 1,
     }),

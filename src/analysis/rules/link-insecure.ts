@@ -1,4 +1,4 @@
-import { isMovedToHttps } from '../hosts.ts';
+import { isMovedToHttps } from '../addresses.ts';
 import { linkTargets } from '../link-targets.ts';
 import { siteRule } from '../rule.ts';
 

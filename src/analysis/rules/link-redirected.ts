@@ -1,5 +1,5 @@
 import type { Page } from '#domain/page.ts';
-import { isMovedToHttps, isSameHost } from '../hosts.ts';
+import { isMovedToHttps, isSameHost } from '../addresses.ts';
 import { linkTargets } from '../link-targets.ts';
 import { siteRule } from '../rule.ts';
 

@@ -12,6 +12,11 @@ test('a site that keeps within 5 links has no finding', () => {
   expect(findingsOf(pageDeep, [page(0, { depth: 0 }), page(1, { depth: 5 })])).toEqual([]);
 });
 
+test('the tenth page of a list is not found, but what only it links to is', () => {
+  const pages = [page(1, { url: 'https://example.com/news?page=10', depth: 9 }), page(2, { depth: 10 })];
+  expect(findingsOf(pageDeep, pages)).toMatchObject([{ evidence: { pages: ['https://example.com/2'] } }]);
+});
+
 test.each(UNLISTED)('%s is not found', (_, make) => {
   expect(findingsOf(pageDeep, [{ ...make(1, facts()), depth: 9 }])).toEqual([]);
 });

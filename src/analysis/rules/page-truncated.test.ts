@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '#crawler/limits.ts';
 import { blocked, errorPage, failed, page, queued, redirected } from '../fixtures/pages.ts';
 import { pageTruncated } from './page-truncated.ts';
 
 test('a page that was cut off is found, with how much of it was read', () => {
   expect(pageTruncated.check(page(1, { truncated: true, bytes: 4_096 }))).toEqual([{ bytes: 4_096 }]);
+});
+
+test('the bounds that it names are those of the crawler', () => {
+  expect(pageTruncated.why).toContain(` ${DEFAULT_LIMITS.pageMs / 1_000} seconds or ${DEFAULT_LIMITS.bodyBytes / 1024 ** 2} MiB`);
 });
 
 test('a page that was read to its end keeps the rule', () => {

@@ -1,6 +1,6 @@
 import type { Page } from '#domain/page.ts';
+import { isPublicHost } from '../addresses.ts';
 import { groupPages } from '../group-pages.ts';
-import { isPublicHost } from '../hosts.ts';
 import { siteRule } from '../rule.ts';
 
 /** The authority that an HTML page was served from without encryption, unless only this machine or network gets there; else null. */

@@ -26,3 +26,9 @@ export function isPublicHost(hostname: string): boolean {
   if (literal !== null) return isAllowedAddress(literal, []);
   return hostname.includes('.') && !LOCAL_NAME.test(hostname);
 }
+
+/** `?page=2`, `/page/2/` and the like, as the common content management systems write them. */
+const FURTHER_PAGE = /[?&](?:page|paged|pagenum|pg|offset|start)=\d+(?:&|$)|\/page[/-]?\d+\/?(?:\?|$)/i;
+
+/** Whether an address is that of a further page of a list: it may well be called like the first one, and lie deeper. */
+export const isFurtherPage = (url: string): boolean => FURTHER_PAGE.test(url);
