@@ -8,7 +8,7 @@ export const langInvalid = siteRule({
   id: 'lang.invalid',
   severity: 'medium',
   title: 'Pages name their language in a wrong form',
-  why: 'Screen readers and browsers do not understand it, and do as if no language was named.',
+  why: 'Screen readers and browsers may not understand it, and then do as if no language was named.',
   fix: 'Write the language as a tag such as "en", "de-AT" or "pt-BR": a code and a hyphen, not a name and not an underscore.',
   identifiedBy: ['lang'],
   begin: () =>

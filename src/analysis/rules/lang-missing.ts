@@ -10,7 +10,7 @@ export const langMissing = siteRule({
   id: 'lang.missing',
   severity: 'medium',
   title: 'Pages do not say which language they are in',
-  why: 'Screen readers then read in the voice of another language, and browsers have to guess whether to offer a translation.',
+  why: 'Screen readers may then read them in the voice of another language, and browsers have to guess whether to offer a translation.',
   fix: 'Name the language of each page in its first element, such as <html lang="en">.',
   begin: () =>
     groupPages({

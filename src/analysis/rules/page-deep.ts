@@ -10,7 +10,7 @@ export const pageDeep = siteRule({
   id: 'page.deep',
   severity: 'low',
   title: 'Pages are more than 5 links away from the start of the crawl',
-  why: 'Few visitors get that far, and search engines find such pages late and visit them less often.',
+  why: 'Few visitors get that far, and search engines find such pages later.',
   fix: 'Link to what matters from pages nearer to the start: overviews, categories, lists with more entries a page.',
   begin: () =>
     groupPages({

@@ -5,7 +5,7 @@ export const siteNoindex = siteRule({
   id: 'site.noindex',
   severity: 'medium',
   title: 'All pages ask to be kept out of search results',
-  why: 'No page of this crawl can be found by searching: each has noindex in its meta robots or in X-Robots-Tag.',
+  why: 'Search engines that keep to it list no page of this crawl: each has noindex in its meta robots or in X-Robots-Tag.',
   fix: 'Remove noindex from what is to be found, when it was left over from a version for tests; on such a version it is right.',
   begin() {
     const seqs: number[] = [];
