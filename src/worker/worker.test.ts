@@ -8,7 +8,7 @@ import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import { answered, claimNext } from '#store/contract/world.ts';
 import { createLog } from '#telemetry.ts';
 import { openCrawlWorld } from '../../test/fixtures/crawl-world.ts';
-import { page, startSite } from '../../test/fixtures/site.ts';
+import { soundPage, startSite } from '../../test/fixtures/site.ts';
 import { arrivals, COMPLETED, openWorkerWorld, type WorkerWorld } from './fixtures/worker-world.ts';
 import { systemTimers } from './timers.ts';
 import { createWorker } from './worker.ts';
@@ -123,10 +123,10 @@ describe('a worker', () => {
 describe('a worker with the real crawler', () => {
   it('takes a site from queued to done, with its findings', async () => {
     const site = await startSite({
-      '/': page('Home', ['/shop', '/gone', '/twin', '/nameless']),
-      '/shop': page('Shop', ['/gone']),
-      '/twin': page('Shop'),
-      '/nameless': '<!doctype html><p>No title here.</p>',
+      '/': soundPage('Home', ['/shop', '/gone', '/twin', '/nameless']),
+      '/shop': soundPage('Shop', ['/gone']),
+      '/twin': soundPage('Shop', [], 'Another shop.'),
+      '/nameless': soundPage(''),
     });
     const world = await openCrawlWorld();
     const log = createLog('silent', { write() {} });
