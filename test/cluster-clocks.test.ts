@@ -130,7 +130,7 @@ withServer('processes whose clocks differ from each other by 80 seconds', (url, 
           const [started, finished] = [Date.parse(startedAt), Date.parse(finishedAt ?? '')];
           expect(since <= started && started < finished && finished <= until).toBe(true);
         }
-        expect(await api.usage()).toMatchObject({ used: 600, reserved: 0 });
+        expect(await api.settled()).toMatchObject({ used: 600 });
       }
       await site.close();
     });

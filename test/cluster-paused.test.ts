@@ -19,7 +19,7 @@ async function viewOf(api: Api, id: string) {
     pages: await api.list(`/v1/crawls/${id}/pages`),
     findings: await api.list(`/v1/crawls/${id}/findings`),
     crawls: await api.list('/v1/crawls'),
-    usage: await api.usage(),
+    usage: await api.settled(),
   };
 }
 

@@ -95,6 +95,8 @@ export type Api = {
   list<Item>(path: string): Promise<Item[]>;
   pages(id: string): Promise<PageEntry[]>;
   usage(): Promise<Usage>;
+  /** The same, once nothing is reserved: what a crawl has not used is given back a moment after its end. */
+  settled(): Promise<Usage>;
 };
 
 const POLL_MS = 15;
@@ -132,6 +134,13 @@ export function apiOf(url: string, key: string): Api {
     },
     pages: (id) => api.list(`/v1/crawls/${id}/pages`),
     usage: () => api.get('/v1/usage'),
+    async settled() {
+      for (;;) {
+        const usage = await api.usage();
+        if (usage.reserved === 0) return usage;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    },
   };
   return api;
 }
