@@ -55,7 +55,7 @@ describe('a crawl whose start', () => {
   it('never answers ends seed_unreachable, with the page failed', async () => {
     const { site, world } = await open({ '/silent': FAULTS['/silent'] });
     const { ending, page: of } = await world.crawl(`${site.origin}/silent`);
-    expect(ending).toEqual({ endReason: 'seed_unreachable', error: `127.0.0.1:${site.port} did not answer within 0.5 seconds.` });
+    expect(ending).toEqual({ endReason: 'seed_unreachable', error: `127.0.0.1:${site.port} did not answer within 1.5 seconds.` });
     expect(of('/silent').status).toBe('failed');
   });
 
@@ -297,13 +297,14 @@ describe('a robots.txt', () => {
 
   it('that asks for a Crawl-delay gets it, also inside an allowed network', async () => {
     const { site, world } = await open({
-      ...robots('User-agent: *\nCrawl-delay: 0.3'),
+      ...robots('User-agent: *\nCrawl-delay: 1'),
       '/': page('Home', ['/a', '/b']),
       '/a': page('A'),
       '/b': page('B'),
     });
     await world.crawl(`${site.origin}/`);
     const times = site.seen.filter(({ path }) => path !== '/robots.txt').map(({ at }) => at);
-    expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(580);
+    // two delays, but for how late the first request may have come; one delay would be a second
+    expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_200);
   });
 });
