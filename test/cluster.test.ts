@@ -47,8 +47,8 @@ withServer('npm run cluster', (url, admin) =>
       const [one, other] = ['gateway-1', 'gateway-2'].map((name) => apiOf(before.get(name)?.url ?? '', KEY));
       const id = (await one?.start({ url: site.origin })) ?? '';
       await one?.until(id, ({ urlsCrawled }) => urlsCrawled >= 5);
-      const [runner] = new RegExp(`^worker-\\d(?=.*${id}.*crawl claimed)`, 'm').exec(cluster.output.stdout) ?? [''];
-      process.kill(before.get(runner)?.pid ?? 0, 'SIGKILL');
+      const [runner] = await cluster.says(new RegExp(`^worker-\\d(?=.*${id}.*crawl claimed)`, 'm'));
+      process.kill(before.get(runner)?.pid ?? Number.NaN, 'SIGKILL'); // 0 would be the processes of this test
       await cluster.says(new RegExp(`^cluster: ${runner} ended by SIGKILL and is started again\\n(.*\\n)*cluster: ${runner} +http`, 'm'));
       expect(await other?.until(id, isFinal)).toMatchObject({ state: 'done', urlsCrawled: 101 });
       const after = membersOf(cluster);
