@@ -43,6 +43,7 @@ withServer('a worker that is held still for longer than its lease', (url, admin)
   async function takenOver(api: Api, site: TreeSite, log: ClusterLog, hold: (name: string) => void) {
     const id = await api.start({ url: site.origin, maxDepth: 50 });
     await api.until(id, ({ urlsCrawled }) => urlsCrawled >= 20);
+    site.takes(1_000); // the crawl is not at its end before the test says so
     const { member: held } = await log.line(({ msg, crawlId }) => msg === 'crawl claimed' && crawlId === id);
     hold(held);
     const { member: other } = await log.line(({ msg, crawlId, member }) => msg === 'crawl claimed' && crawlId === id && member !== held);
