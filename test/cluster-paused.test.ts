@@ -57,7 +57,7 @@ withServer('a worker that is held still for longer than its lease', (url, admin)
 
   it.each(['after the other one has finished the crawl', 'in the midst of the run of the other one'])(
     'and wakes %s, says that it has lost it, and nobody sees a difference',
-    { timeout: 90_000 },
+    { timeout: 180_000 },
     async (when) => {
       const log = createClusterLog();
       const site = await startTreeSite(PAGES, 0);

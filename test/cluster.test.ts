@@ -8,7 +8,7 @@ import { page, startSite } from './fixtures/site.ts';
 import { apiOf, environmentOf, isFinal } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const SCRIPT = fileURLToPath(new URL('../scripts/cluster.ts', import.meta.url));
 const startScript = (environment: Readonly<Record<string, string>>): Spawned => spawnProcess([process.execPath, SCRIPT], { environment });

@@ -64,7 +64,7 @@ for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLE
       world.release();
       await example.said(done);
       expect(await example.ended).toMatchObject({ code: 0 });
-    }, 60_000);
+    }, 120_000);
 
     it('says at once that its key is refused', async () => {
       await using world = await startWorld();

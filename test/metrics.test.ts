@@ -7,7 +7,7 @@ import { apiOf, isFinal, keyOf, runCli, startServer, tempDataDir } from './serve
 /** What only Redis has, or only Linux. */
 const ELSEWHERE = /^crawlgate_(bus|request_limit)_|^process_open_fds$/;
 
-test('a process tells of all its threads and of the crawl that it ran, and names nobody', { timeout: 60_000 }, async () => {
+test('a process tells of all its threads and of the crawl that it ran, and names nobody', { timeout: 120_000 }, async () => {
   using data = tempDataDir();
   const site = await startSite({
     '/': page('Home', ['/a', '/b', '/private']),

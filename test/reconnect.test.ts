@@ -11,7 +11,7 @@ const PAGES = 60;
 type Update = { readonly state: string; readonly version: number; readonly urlsCrawled: number };
 
 it('a client of graphql-ws is told by 1001 that its server stops, connects to the next one, and goes on to the end', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const site = await startRowSite(PAGES, 40);
   using dataDir = tempDataDir();

@@ -16,7 +16,7 @@ import { type Api, apiOf, isFinal, keyOf, runCli, spawnCli, startServer, tempDat
 import { KEY, openSharedWorld } from './shared-world.ts';
 
 // Up to six processes start for a test, on whatever machine.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const NOWHERE = 'redis://127.0.0.1:1';
 
@@ -143,7 +143,8 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       const unanswered = api.fetch('/v1/crawls').catch(() => null);
       await statusOf(`${cluster.gateways[0]?.url}/healthz`);
       const ends = await Promise.all(members.map((member) => member.end('SIGTERM').then(() => performance.now() - since)));
-      expect(Math.max(...ends)).toBeLessThan(10_000);
+      // the steps of the stop may take nearly all of ten seconds; the processes' own ends come on top
+      expect(Math.max(...ends)).toBeLessThan(15_000);
       await unanswered;
       redis.go();
       await redis.kill();

@@ -154,7 +154,7 @@ describe('serve', async () => {
 
 describe('the stop', () => {
   it('by SIGTERM takes less than ten seconds and gives running crawls back, which a restart takes to their end', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const site = await startRowSite(200, 40);
     using dataDir = tempDataDir();
@@ -193,7 +193,7 @@ describe('the stop', () => {
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
   });
 
-  it('is cut short by a second signal', { timeout: 60_000 }, async () => {
+  it('is cut short by a second signal', { timeout: 120_000 }, async () => {
     const site = await startSite({ '/': () => {} });
     using dataDir = tempDataDir();
     await using server = await startServer(dataDir.path);
