@@ -100,7 +100,7 @@ withServer('a cluster', (url, admin) =>
         const listed = await other.get<{ data: { id: string }[] }>('/v1/crawls');
         expect(listed.data.map(({ id }) => id).toSorted()).toEqual([long, short, quick].toSorted());
         expect(await graphql(one, `{ crawl(id: "${long}") { state } }`)).toEqual({ data: { crawl: { state: 'RUNNING' } } });
-        await delay(250);
+        await delay(500); // a key has 600 requests a minute
       }
       expect((await one.detail(long)).urlsCrawled).toBeGreaterThan(before.urlsCrawled);
       await Promise.all([shortWatcher.completed, streamed]); // by re-reading
