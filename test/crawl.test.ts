@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
+import { freePort } from '../scripts/cluster/free-port.ts';
 import { answer, page, soundPage, startSite } from './fixtures/site.ts';
 import { runCli, spawnCli, tempDir } from './server-process.ts';
 
@@ -107,9 +108,7 @@ LOW description.duplicate: 1 finding
   });
 
   it('says why a crawl failed, with exit code 1', async () => {
-    const closed = await startSite({});
-    await closed.close();
-    const { code, stdout, stderr } = await crawl(closed.origin, '--allow-private');
+    const { code, stdout, stderr } = await crawl(`http://127.0.0.1:${await freePort()}`, '--allow-private');
     expect(code).toBe(1);
     expect(stdout).toMatch(/ failed in [\d.]+ s\nCould not connect to 127\.0\.0\.1.*\npages: 0 crawled, .*; not analysed\n$/);
     expect(stderr).toMatch(/\ncrawlgate: the crawl failed\n$/);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageFacts } from '#domain/page.ts';
+import { processorTime } from './fixtures/processor-time.ts';
 import { decodeText, isHtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
 
 const url = new URL('https://example.com/dir/page?q=1');
@@ -76,13 +77,13 @@ describe('facts', () => {
   });
   it('of a page that is nested without end are those of its beginning, in bounded time', async () => {
     for (const hostile of ['<b>'.repeat(1_700_000), `${'<b>'.repeat(1_900)}${'</i>'.repeat(1_200_000)}`]) {
-      const began = performance.now();
+      const began = processorTime();
       const { facts, references: found, truncated } = await parse(`<title>Deep</title><a href=x>x</a>${hostile}<a href=y>y</a>`);
-      expect(performance.now() - began).toBeLessThan(10_000);
+      expect(processorTime() - began).toBeLessThan(10_000);
       expect(facts.title).toBe('Deep');
       expect([[...found.keys()], truncated]).toEqual(hostile.includes('</i>') ? [['x', 'y'], false] : [['x'], true]);
     }
-  });
+  }, 60_000);
   it('of a long page are read in slices, between which others get their turn', async () => {
     let turns = 0;
     const count = (): void => {
@@ -121,9 +122,9 @@ describe('the character encoding', () => {
     expect(decodeText(cafe(''), 'text/html; charset=utf-8')).toBe('<title>Caf\uFFFD</title>');
   });
   it('that only begins, before many spaces, takes no longer than a pass over them', () => {
-    const began = performance.now();
+    const began = processorTime();
     expect(decodeText(Buffer.from('x'), `text/html; charset=${' '.repeat(60_000)};`)).toBe('x');
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(processorTime() - began).toBeLessThan(1_000); // of the square of their number, several seconds
   });
 });
 
