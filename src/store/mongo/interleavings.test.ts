@@ -53,7 +53,7 @@ withServer('a process that is paused between two commands to MongoDB', (url, adm
       takingBack.letGo();
       expect(await outcome).toMatchObject({ kind: 'rate_limited' });
       const repeated = await store.createCrawl(asking());
-      expect(repeated).toEqual({ ...accepted, kind: 'replayed', starts: repeated.starts });
+      expect(repeated).toEqual({ ...accepted, kind: 'replayed', starts: expect.anything() });
       expect(await store.countCrawls(tenant.organizationId, {}, 20)).toBe(11);
     }));
 
@@ -88,7 +88,7 @@ withServer('a process that is paused between two commands to MongoDB', (url, adm
       expect(winner).toMatchObject({ kind: 'created' });
       keeping.letGo();
       const answer = await late;
-      expect(answer).toEqual({ ...winner, kind: 'replayed', starts: answer.starts });
+      expect(answer).toEqual({ ...winner, kind: 'replayed', starts: expect.anything() });
       expect(await store.countCrawls(tenant.organizationId, {}, 20)).toBe(11);
     }));
 
