@@ -12,7 +12,12 @@ const SWEEP_CRAWLS = 50;
 
 export type EventWrites = Pick<EventStore, 'relayEvents' | 'sweep'>;
 
-export function createEventWrites(database: Database, relay: EventRelay, removal: Removal, organizationRemovals: OrganizationRemovals): EventWrites {
+export function createEventWrites(
+  database: Database,
+  relay: EventRelay,
+  removal: Removal,
+  organizationRemovals: OrganizationRemovals,
+): EventWrites {
   const { crawls, events, organizations, idempotency, robots } = database;
 
   async function retireCrawls(before: EpochMs): Promise<number> {

@@ -46,7 +46,8 @@ export type AccountReads = Sync<
 export function createAccountReads(sql: Sql): AccountReads {
   const key = (row: KeyRow | undefined): ApiKey | null => (row === undefined ? null : keyOf(row));
   return {
-    listOrganizations: () => sql.all<OrganizationRow>(`select ${ORGANIZATION} from organizations where ${LIVING} order by name`).map(organizationOf),
+    listOrganizations: () =>
+      sql.all<OrganizationRow>(`select ${ORGANIZATION} from organizations where ${LIVING} order by name`).map(organizationOf),
     findOrganization(idOrName) {
       const row =
         sql.get<OrganizationRow>(`select ${ORGANIZATION} from organizations where id = ? and ${LIVING}`, idOrName) ??

@@ -2,8 +2,8 @@ import type { EpochMs, OrganizationId } from '#domain/ids.ts';
 import type { AccountStore, OrganizationRemoval } from '../account-store.ts';
 import { createAccountReads } from './account-reads.ts';
 import type { EventRelay } from './event-relay.ts';
-import { CRAWLS_STEP, STEP } from './steps.ts';
 import type { Sql, Sync } from './sql.ts';
+import { CRAWLS_STEP, STEP } from './steps.ts';
 import type { Trash } from './trash.ts';
 
 export type OrganizationRemovals = Sync<AccountStore, 'beginOrganizationRemoval' | 'continueOrganizationRemoval'>;
@@ -48,10 +48,7 @@ export function createOrganizationRemovals(sql: Sql, now: () => EpochMs, relay: 
     beginOrganizationRemoval(id) {
       const marked = sql.run('update organizations set removed_at = ? where id = ? and removed_at is null', now(), id) === 1;
       if (marked)
-        sql.run(
-          'update crawls set lease_token = null, lease_expires_at = null where organization_id = ? and lease_token is not null',
-          id,
-        );
+        sql.run('update crawls set lease_token = null, lease_expires_at = null where organization_id = ? and lease_token is not null', id);
       return find(id);
     },
     continueOrganizationRemoval(id) {
