@@ -46,6 +46,11 @@ export function addOrgsDelete(orgs: Command, context: Context): void {
           throw new UsageError(`nothing was removed: to remove all of this for good, repeat the command with --confirm ${name}`);
         }
         if (confirm !== name) throw new UsageError(`nothing was removed: --confirm must be the name exactly, ${name}`);
+        const underWay = await removalOf(store, id);
+        if (underWay !== null)
+          context.err.write(
+            `the removal has been under way since ${timeOf(underWay.removedAt)}: pages and findings of crawls that are gone are not counted\n`,
+          );
         const { stop } = context.listenForSignals();
         const counts = await countAll(store, id);
         const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
