@@ -36,10 +36,9 @@ export type AccountStore = {
    */
   setMonthlyUrlQuota(id: OrganizationId, monthlyUrlQuota: number): Promise<Organization | null>;
   /**
-   * Begins the removal of an organization with everything that is its; the commit point, which nothing takes back. From then on it does
-   * not exist for any method but the two below and for its name, which stays taken until the last step: its keys are refused, nothing
-   * of it is started or claimed, and the workers that run its crawls have lost them. Repeated it answers the same time. Null when there
-   * is no such organization.
+   * Begins the removal of an organization with everything that is its; the commit point, which nothing takes back. From then on it is not
+   * found, its keys are refused, nothing of it is started, granted or claimed, and the workers that run its crawls have lost them; its name
+   * stays taken until the last step. Repeated it answers the same time. Null when there is no such organization.
    */
   beginOrganizationRemoval(id: OrganizationId): Promise<OrganizationRemoval | null>;
   /** Those that have begun and have not come to their end, by name. */
