@@ -6,7 +6,7 @@ import { everythingOf, type Filled, fill, repeated } from './filled.ts';
 import type { StoreHarness } from './harness.ts';
 import { sweepAll } from './keeping.ts';
 import { batchOf, discovered, fetchPages, seqs, thisMonth } from './pages.ts';
-import { answered, claimNext, hashOf, inWorld, LEASE_MS, newCrawl, newKey, newToken, type Tenant, type World } from './world.ts';
+import { answered, claimNext, hashOf, inWorld, LEASE_MS, newCrawl, newKey, newToken, relayAll, type Tenant, type World } from './world.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 const MOST_OF_A_STEP = 500;
@@ -81,6 +81,9 @@ export function removalTests(harness: StoreHarness): void {
         const sameName = { id: randomUUID() as OrganizationId, name: organization.name, monthlyUrlQuota: 1 };
         expect(await store.createOrganization(sameName)).toBe('taken');
 
+        const events = await store.listEvents(organizationId, 0, 100);
+        expect(await relayAll(store)).toBe(1);
+        expect(await store.listEvents(organizationId, 0, 100)).toEqual(events);
         expect(await store.heartbeat(running, token, LEASE_MS)).toBe('lost');
         expect(await store.grantQuota(running, token, thisMonth(), 1)).toBe('lost');
         expect(await store.commitPages(running, token, batchOf(3, { discovered: [discovered(60)] }))).toBe('lost');
