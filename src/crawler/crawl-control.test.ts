@@ -65,7 +65,7 @@ describe('the quota', () => {
     const endings = await Promise.all([world.run(one), world.run(other)].map(async (run) => (await run).ending.endReason));
     expect(endings).toContain('quota_exhausted');
     const usage = await world.store.getUsage(world.tenant.organizationId);
-    expect(usage.used).toBe(25);
+    expect(usage?.used).toBe(25);
     expect(fetchedCount(site)).toBe(25);
   });
 
