@@ -13,7 +13,9 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // V8 can crash while it replaces the wrappers of WebAssembly, by which Node strips types, as threads come and go (docs/decisions.md).
     execArgv: ['--wasm-wrapper-tiering-budget=1000000000'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Against what hangs; none is for how fast something is. A machine with other work takes several times as long as an idle one.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -6,17 +6,20 @@ import { setTimeout } from 'node:timers/promises';
 const DELAY_MS = 400;
 
 const link = (href: string) => `<p><a href="${href}">${href}</a></p>`;
-const page = (title: string, ...hrefs: string[]) =>
-  `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>${hrefs.map(link).join('')}</html>`;
+const FOOTER = `<p>Our shop has been at the old harbour for forty years. We taste each harvest before we buy it, pack it by hand, and send it
+on the day of your order. Come by for a cup when you are in town: the kettle is on from ten to six, on Sundays from noon.</p>`;
+const page = (title: string, about: string, ...hrefs: string[]) =>
+  `<!doctype html><html lang="en"><title>${title}</title>${about && `<meta name="description" content="${about}">`}
+<h1>${title}</h1><p>${about}</p>${hrefs.map(link).join('')}${FOOTER}</html>`;
 
 const PAGES: Readonly<Record<string, string>> = {
-  '/': page('Tea shop', '/green', '/black', '/about', '/private/stock', 'https://example.com/'),
-  '/green': page('Our teas', '/', '/sencha'),
-  '/black': page('Our teas', '/', '/assam'),
-  '/about': page('', '/'),
-  '/assam': page('Assam', '/black'),
-  '/sencha': page('Sencha', '/green', '/old-menu'),
-  '/private/stock': page('Stock'),
+  '/': page('Tea shop', 'Green and black tea from small gardens.', '/green', '/black', '/about', '/private/stock', 'https://example.com/'),
+  '/green': page('Our teas', 'Green teas, light and fresh.', '/', '/sencha'),
+  '/black': page('Our teas', 'Black teas, strong and malty.', '/', '/assam'),
+  '/about': page('', 'Who we are, and where to find us.', '/'),
+  '/assam': page('Assam', 'Assam, a strong black tea.', '/black').replace('<p>', '<img src="/assam.jpg"><p>'),
+  '/sencha': page('Sencha', '', '/green', '/old-menu'),
+  '/private/stock': page('Stock', 'What we have.'),
   '/robots.txt': 'User-agent: *\nDisallow: /private/\n',
 };
 
@@ -25,7 +28,7 @@ const server = createServer(async (request, response) => {
   const body = PAGES[request.url ?? '/'];
   const type = request.url === '/robots.txt' ? 'text/plain' : 'text/html; charset=utf-8';
   response.writeHead(body === undefined ? 404 : 200, { 'content-type': type });
-  response.end(body ?? page('Nothing here'));
+  response.end(body ?? page('Nothing here', ''));
 });
 server.on('error', ({ message }) => {
   console.error(`${message}. Another port: npm run demo-site -- PORT`);

@@ -147,19 +147,18 @@ describe('the command line beside a running server', () => {
     const { id, secret } = await run<NewKey>('keys', 'create', '--name', 'rotated');
     expect(await pingBy(secret)).toBe(200);
     const rotated = await run<NewKey>('keys', 'rotate', id);
-    const since = performance.now();
+    const refused = apiOf(server.url, secret).refusedWithin(1_000);
     expect(rotated.secret).not.toBe(secret);
     expect(await pingBy(rotated.secret)).toBe(200);
-    while ((await pingBy(secret)) !== 401) expect(performance.now() - since).toBeLessThan(1_000);
+    await refused;
   });
 
   it('revokes a key, which stops within a second and does not come back', async () => {
     const { id, secret } = await run<NewKey>('keys', 'create', '--name', 'revoked');
     expect(await pingBy(secret)).toBe(200);
     const revoked = await run<NewKey>('keys', 'revoke', id);
-    const since = performance.now();
+    await apiOf(server.url, secret).refusedWithin(1_000);
     expect(revoked.revokedAt).toMatch(/Z$/);
-    while ((await pingBy(secret)) !== 401) expect(performance.now() - since).toBeLessThan(1_000);
     const rotated = await runCli(['keys', 'rotate', id], environment);
     expect(rotated).toMatchObject({ code: 1, stdout: '', stderr: `crawlgate: key ${id} is revoked\n` });
   });

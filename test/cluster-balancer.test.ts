@@ -35,7 +35,7 @@ withServer('the balancer of deploy/', (url, admin) =>
   withRedisServer(() =>
     withHaproxy(() => {
       it('serves all of it through one port, and nobody who polls sees that a gateway is stopped, or is killed', {
-        timeout: 90_000,
+        timeout: 180_000,
       }, async () => {
         await using world = openSharedWorld(url, admin);
         await using cluster = await world.cluster({ environment: { LEASE_SECONDS: '2', DRAIN_SECONDS: '' }, workers: 1 });

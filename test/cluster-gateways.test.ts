@@ -12,7 +12,7 @@ import { KEY, openSharedWorld, type SharedWorld } from './shared-world.ts';
 const WATCHERS = 500;
 const GOING_AWAY = 1001;
 const ENDLESS = { maxUrls: 10_000, maxDepth: 100_000 };
-const TIMES = { timeout: 90_000 };
+const TIMES = { timeout: 180_000 };
 
 withServer('a cluster of two gateways and two workers', (url, admin) =>
   withRedisServer(() => {

@@ -6,16 +6,19 @@ import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { createClusterLog } from './fixtures/cluster-log.ts';
 import { seeded } from './fixtures/seeded.ts';
 import { startTreeSite } from './fixtures/tree-site.ts';
-import { apiOf } from './server-process.ts';
+import { apiOf, runCli } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
 const KILLS = 50;
 const CRAWLS = 4;
+const KEYS = 5;
 const PAGES = 400;
 const ANSWER_MS = 150;
 const LEASE_MS = 2_000;
 const RESUMED_MS = LEASE_MS + 3_000;
 const POLL_MS = 50;
+/** Of a resumption, one after the other: the lease is found to have ended, taken away, and claimed, and this test notices it. */
+const STEPS = 4;
 /** The fifth loss in a row with no page stored between ends a crawl, as designed: one with this many is let store a page first. */
 const LOSSES_SPARED = 3;
 const SEED = Number(process.env.FAULTS_SEED ?? 20_261_121);
@@ -63,7 +66,7 @@ function createResumptions() {
 
 withServer('kill -9 of a worker', (url, admin) => {
   it(`fifty times over loses no crawl and no page, and stores and charges none twice (FAULTS_SEED=${SEED})`, {
-    timeout: 600_000,
+    timeout: 900_000,
   }, async () => {
     const random = seeded(SEED);
     const log = createClusterLog();
@@ -79,11 +82,16 @@ withServer('kill -9 of a worker', (url, admin) => {
     const db = world.database;
     const api = apiOf(cluster.gateways[0]?.url ?? '', KEY);
 
+    // a key may start ten crawls a minute, and a fast machine ends more
+    const keys = await Promise.all(Array.from({ length: KEYS }, () => runCli(['keys', 'create', '--json'], world.environment)));
+    const starters = keys.map(({ stdout }) => apiOf(cluster.gateways[0]?.url ?? '', (JSON.parse(stdout) as { secret: string }).secret));
+
     const expected = new Map<string, number>();
     async function start(count: number): Promise<void> {
       for (const site of sites.slice(0, count)) {
         const maxUrls = 200 + Math.floor(random() * PAGES);
-        expected.set(await api.start({ url: site.origin, maxUrls, maxDepth: 50 }), Math.min(maxUrls, PAGES));
+        const starter = starters[expected.size % KEYS] ?? api;
+        expected.set(await starter.start({ url: site.origin, maxUrls, maxDepth: 50 }), Math.min(maxUrls, PAGES));
       }
       sites.push(...sites.splice(0, count));
     }
@@ -91,7 +99,7 @@ withServer('kill -9 of a worker', (url, admin) => {
 
     const resumptions = createResumptions();
     const workerOf = (id: string): string | undefined => log.claimers(id).at(-1);
-    /** How late the test itself notices something, in milliseconds: it is on the same busy machine. */
+    /** How late the test itself notices something, in milliseconds. It is on the same busy machine, on which each step may be as late. */
     let latest = 0;
     async function poll(): Promise<Running[]> {
       const since = performance.now();
@@ -147,12 +155,12 @@ withServer('kill -9 of a worker', (url, admin) => {
     }
     const charged = await db.collection<CrawlDocument>('crawls').find().toArray();
     expect(new Map(charged.map((crawl) => [crawl._id as string, sum(Object.values(crawl.charged))]))).toEqual(expected);
-    expect(await api.usage()).toMatchObject({ used: sum([...expected.values()]), reserved: 0 });
+    expect(await api.settled()).toMatchObject({ used: sum([...expected.values()]) });
 
     const { times } = resumptions;
     expect(resumptions.areOpen()).toBe(false);
     expect(times.length).toBeGreaterThan(KILLS / 2);
-    expect(Math.max(...times), `resumed after (ms): ${times.map(Math.round)}`).toBeLessThan(RESUMED_MS + latest);
+    expect(Math.max(...times), `resumed after (ms): ${times.map(Math.round)}`).toBeLessThan(RESUMED_MS + STEPS * latest);
     await Promise.all(sites.map((site) => site.close()));
   });
 });

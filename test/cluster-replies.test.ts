@@ -46,7 +46,7 @@ async function startByGraphql(api: Api, input: object, idempotencyKey: string): 
 
 withServer('a cluster whose writes lose their replies', (url, admin) =>
   withRedisServer(() => {
-    it('does nothing twice: starts, pages, charges, findings, events', { timeout: 120_000 }, async () => {
+    it('does nothing twice: starts, pages, charges, findings, events', { timeout: 240_000 }, async () => {
       await using world = openSharedWorld(url, admin);
       const proxies = { gateway: await startMongoProxy(firstHost(url)), worker: await startMongoProxy(firstHost(url)) };
       await using cluster = await world.cluster({

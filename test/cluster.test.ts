@@ -8,7 +8,7 @@ import { page, startSite } from './fixtures/site.ts';
 import { apiOf, environmentOf, isFinal } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const SCRIPT = fileURLToPath(new URL('../scripts/cluster.ts', import.meta.url));
 const startScript = (environment: Readonly<Record<string, string>>): Spawned => spawnProcess([process.execPath, SCRIPT], { environment });
@@ -47,8 +47,8 @@ withServer('npm run cluster', (url, admin) =>
       const [one, other] = ['gateway-1', 'gateway-2'].map((name) => apiOf(before.get(name)?.url ?? '', KEY));
       const id = (await one?.start({ url: site.origin })) ?? '';
       await one?.until(id, ({ urlsCrawled }) => urlsCrawled >= 5);
-      const [runner] = new RegExp(`^worker-\\d(?=.*${id}.*crawl claimed)`, 'm').exec(cluster.output.stdout) ?? [''];
-      process.kill(before.get(runner)?.pid ?? 0, 'SIGKILL');
+      const [runner] = await cluster.says(new RegExp(`^worker-\\d(?=.*${id}.*crawl claimed)`, 'm'));
+      process.kill(before.get(runner)?.pid ?? Number.NaN, 'SIGKILL'); // 0 would be the processes of this test
       await cluster.says(new RegExp(`^cluster: ${runner} ended by SIGKILL and is started again\\n(.*\\n)*cluster: ${runner} +http`, 'm'));
       expect(await other?.until(id, isFinal)).toMatchObject({ state: 'done', urlsCrawled: 101 });
       const after = membersOf(cluster);

@@ -1,15 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { answer, page, startSite } from './fixtures/site.ts';
+import { freePort } from '../scripts/cluster/free-port.ts';
+import { answer, page, soundPage, startSite } from './fixtures/site.ts';
 import { runCli, spawnCli, tempDir } from './server-process.ts';
 
 const site = await startSite({
-  '/': page('Home', ['/a', '/b', '/gone', '/evil']),
-  '/a': page('Same'),
-  '/b': page('Same', ['/gone']),
+  '/': soundPage('Home', ['/a', '/b', '/gone', '/evil']),
+  '/a': soundPage('Same'),
+  '/b': soundPage('Same', ['/gone']),
   '/gone': answer(404, { 'content-type': 'text/html' }, page('Not here')),
-  '/evil': page('\u001b[2J\u009b2JHidden', ['/hidden']),
-  '/hidden': page('\u001b[2J\u009b2JHidden'),
+  '/evil': soundPage('\u001b[2J\u009b2JHidden', ['/hidden'], 'Evil.'),
+  '/hidden': soundPage('\u001b[2J\u009b2JHidden', [], 'Hidden.'),
 });
 afterAll(() => site.close());
 
@@ -34,7 +35,7 @@ describe('crawlgate crawl', () => {
         .replace(/^ {2}(To do: )?[A-Z].*\n/gm, ''),
     ).toBe(
       `http://site/ done in 0.0 s
-pages: 6 crawled; 4 findings
+pages: 6 crawled; 5 findings (1 high, 3 medium, 1 low)
 
 HIGH link.broken_internal: 1 finding
   - http://site/gone
@@ -59,18 +60,28 @@ MEDIUM title.duplicate: 2 findings
     pages:
       http://site/evil
       http://site/hidden
+
+LOW description.duplicate: 1 finding
+  - description: About Same.
+    page count: 2
+    pages:
+      http://site/a
+      http://site/b
 `,
     );
     expect(new Set(site.seen.map(({ userAgent }) => userAgent.replace(/\d+\.\d+\.\d+/, '*')))).toEqual(new Set(['crawlgate/*']));
   });
 
-  it('shows people twenty findings of a rule, and says how many more there are', async () => {
+  it('shows people ten findings of a rule, and says how many more there are', async () => {
     const paths = Array.from({ length: 25 }, (_, n) => `/${n}`);
-    const untitled = await startSite({ '/': page('Home', paths), ...Object.fromEntries(paths.map((path) => [path, page('')])) });
+    const untitled = await startSite({
+      '/': soundPage('Home', paths),
+      ...Object.fromEntries(paths.map((path) => [path, soundPage('', [], `About ${path}.`)])),
+    });
     const { stdout } = await crawl(untitled.origin, '--allow-private');
     expect(stdout).toContain('\nHIGH title.missing: 25 findings\n');
-    expect(stdout.match(/^ {2}- http/gm)).toHaveLength(20);
-    expect(stdout).toMatch(/\n {2}- and 5 more, which --json prints\n$/);
+    expect(stdout.match(/^ {2}- http/gm)).toHaveLength(10);
+    expect(stdout).toMatch(/\n {2}- and 15 more, which --json prints\n$/);
     await untitled.close();
   });
 
@@ -81,8 +92,9 @@ MEDIUM title.duplicate: 2 findings
       last: 'crawlgate: of the findings, 3 are of severity medium or above',
     });
     const { crawl: told, findings } = JSON.parse(stdout);
-    expect(told).toMatchObject({ state: 'done', endReason: 'completed', error: null, urlsCrawled: 5, urlsQueued: 0, findingsCount: 3 });
+    expect(told).toMatchObject({ state: 'done', endReason: 'completed', error: null, urlsCrawled: 5, urlsQueued: 0, findingsCount: 4 });
     expect(findings.map(({ rule }: { rule: string }) => rule).sort()).toEqual([
+      'description.duplicate',
       'http.client_error',
       'link.broken_internal',
       'title.duplicate',
@@ -96,9 +108,7 @@ MEDIUM title.duplicate: 2 findings
   });
 
   it('says why a crawl failed, with exit code 1', async () => {
-    const closed = await startSite({});
-    await closed.close();
-    const { code, stdout, stderr } = await crawl(closed.origin, '--allow-private');
+    const { code, stdout, stderr } = await crawl(`http://127.0.0.1:${await freePort()}`, '--allow-private');
     expect(code).toBe(1);
     expect(stdout).toMatch(/ failed in [\d.]+ s\nCould not connect to 127\.0\.0\.1.*\npages: 0 crawled, .*; not analysed\n$/);
     expect(stderr).toMatch(/\ncrawlgate: the crawl failed\n$/);
@@ -129,7 +139,7 @@ MEDIUM title.duplicate: 2 findings
 
   it('reports what was found by then when it is interrupted', async () => {
     using root = tempDir(); // where the command may put files
-    const slow = await startSite({ '/': page('', ['/never']), '/never': () => {} });
+    const slow = await startSite({ '/': soundPage('', ['/never']), '/never': () => {} });
     const asked = slow.asked('/never');
     const running = spawnCli(['crawl', slow.origin, '--allow-private', '--json'], { TMPDIR: root.path });
     await asked;

@@ -19,7 +19,7 @@ describe('in a browser', () => {
   /** Opens a page for a test, which fails when anything is asked of another origin than `origins`, or a script throws. */
   async function withPage(origins: readonly string[], use: (page: Page) => Promise<void>): Promise<void> {
     const page = await browser.newPage();
-    page.setDefaultTimeout(20_000); // within that of a test, so that a failure names what was waited for
+    page.setDefaultTimeout(45_000); // within that of a test, so that a failure names what was waited for
     const faults: string[] = [];
     page.on('request', (request) => {
       const url = new URL(request.url());
@@ -76,7 +76,7 @@ describe('in a browser', () => {
         world.release();
         await says(page, 'DONE FINISHED: 3 of 3 pages,');
       });
-    }, 60_000);
+    }, 120_000);
 
     it('shows why it was refused', async () => {
       await using world = await startWorld({ CORS_ORIGINS: origin });

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../scripts/cluster/free-port.ts';
 import { KEY, ROOT, startExample, startWorld } from './fixtures/example.ts';
 
 const TYPED_CLIENT = 'examples/typed-client';
@@ -65,7 +64,7 @@ for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLE
       world.release();
       await example.said(done);
       expect(await example.ended).toMatchObject({ code: 0 });
-    }, 60_000);
+    }, 120_000);
 
     it('says at once that its key is refused', async () => {
       await using world = await startWorld();
@@ -91,11 +90,7 @@ for (const [name, { command, running, done, refused }] of Object.entries(EXAMPLE
     });
 
     it('says at once that the service cannot be reached, and where', async () => {
-      const away = createServer().listen(0, '127.0.0.1');
-      await once(away, 'listening');
-      const url = `http://127.0.0.1:${(away.address() as AddressInfo).port}`;
-      away.close();
-      await once(away, 'close');
+      const url = `http://127.0.0.1:${await freePort()}`;
       await using example = startExample([...command, 'http://127.0.0.1/'], { CRAWLGATE_URL: url, CRAWLGATE_API_KEY: KEY });
       const { code, stdout, stderr } = await example.ended;
       expect(code).toBe(1);

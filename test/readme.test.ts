@@ -70,5 +70,5 @@ describe('the five-minute tour of the README', () => {
     const { stdout } = await promisify(execFile)('bash', ['-c', script]);
     const told = stdout.split(marker).map((output) => normalized(output, ports));
     expect(told.slice(0, steps.length)).toEqual(steps.map(({ output }) => normalized(output, {})));
-  }, 60_000);
+  }, 120_000);
 });

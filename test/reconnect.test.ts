@@ -1,7 +1,8 @@
 import { createClient } from 'graphql-ws';
 import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { page, startSite } from './fixtures/site.ts';
+import { freePort } from '../scripts/cluster/free-port.ts';
+import { startRowSite } from './fixtures/row-site.ts';
 import { apiOf, keyOf, startServer, tempDataDir } from './server-process.ts';
 
 const WATCH = 'subscription ($id: ID!) { crawlUpdated(id: $id) { state version urlsCrawled } }';
@@ -10,20 +11,12 @@ const PAGES = 60;
 type Update = { readonly state: string; readonly version: number; readonly urlsCrawled: number };
 
 it('a client of graphql-ws is told by 1001 that its server stops, connects to the next one, and goes on to the end', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
-  const pages = Array.from({ length: PAGES }, (_, n) => [
-    n === 0 ? '/' : `/${n}`,
-    (_request: unknown, response: { writeHead(status: number, headers: object): { end(text: string): void } }) =>
-      void setTimeout(
-        () => response.writeHead(200, { 'content-type': 'text/html' }).end(page(`${n}`, n + 1 < PAGES ? [`/${n + 1}`] : [])),
-        40,
-      ),
-  ]);
-  const site = await startSite(Object.fromEntries(pages));
+  const site = await startRowSite(PAGES, 40);
   using dataDir = tempDataDir();
-  const first = await startServer(dataDir.path);
-  const { port } = new URL(first.url);
+  const port = `${await freePort()}`;
+  const first = await startServer(dataDir.path, { PORT: port });
   const api = apiOf(first.url, keyOf(dataDir.path));
   const id = await api.start({ url: site.origin, maxDepth: 100 });
   const codes: unknown[] = [];
@@ -37,24 +30,28 @@ it('a client of graphql-ws is told by 1001 that its server stops, connects to th
     on: { closed: (event) => void codes.push((event as { code: number }).code) },
   });
   const updates: Update[] = [];
-  let midway = (): void => {};
-  const isMidway = new Promise<void>((resolve) => {
-    midway = resolve;
-  });
+  const midway = Promise.withResolvers<void>();
+  /** Resolves with each update. */
+  let next = Promise.withResolvers<void>();
   const watching = (async () => {
     for await (const { data, errors } of client.iterate<{ crawlUpdated: Update }>({ query: WATCH, variables: { id } })) {
       if (data == null) throw new Error(JSON.stringify(errors));
       updates.push(data.crawlUpdated);
-      if (data.crawlUpdated.urlsCrawled >= 5) midway();
+      if (data.crawlUpdated.urlsCrawled >= 5) midway.resolve();
+      next.resolve();
     }
   })();
-  await Promise.race([isMidway, watching]);
+  await Promise.race([midway.promise, watching]);
+  site.takes(1_000); // the crawl is not at its end before the client is there again
   first.kill('SIGTERM');
   expect(await first.ended).toEqual({ code: 0, signal: null });
   expect(codes[0]).toBe(1001);
   const before = updates.length;
+  next = Promise.withResolvers();
   await using second = await startServer(dataDir.path, { PORT: port });
   expect(second.url).toBe(first.url);
+  await Promise.race([next.promise, watching]);
+  site.takes(0);
   await watching;
 
   expect(updates.length).toBeGreaterThan(before + 1);

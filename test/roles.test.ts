@@ -4,43 +4,31 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { connected, openSocket } from '#http/graphql/fixtures/socket.ts';
+import { readScraped } from '#metrics/fixtures/scraped.ts';
 import { createRedisServer, withRedisServer } from '#redis/fixtures/redis-server.ts';
 import { startCuttingProxy } from '#store/mongo/fixtures/cutting-proxy.ts';
 import { firstHost } from '#store/mongo/fixtures/harness.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
+import { freePort } from '../scripts/cluster/free-port.ts';
 import type { Member } from '../scripts/cluster/member.ts';
-import { page, type Routes, type Site, startSite } from './fixtures/site.ts';
+import { startRowSite } from './fixtures/row-site.ts';
 import { type Api, apiOf, isFinal, keyOf, runCli, spawnCli, startServer, tempDataDir } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
 // Up to six processes start for a test, on whatever machine.
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const NOWHERE = 'redis://127.0.0.1:1';
-
-/** `count` pages in a row, or all linked from the first one, that take `ms` each. */
-function slowSite(count: number, ms: number, inRow: boolean): Promise<Site> {
-  const numbers = Array.from({ length: count }, (_, n) => n);
-  const pathOf = (n: number): string => (n === 0 ? '/' : `/${n}`);
-  const linksOf = (n: number): string[] => {
-    if (inRow) return n + 1 < count ? [pathOf(n + 1)] : [];
-    return n === 0 ? numbers.slice(1).map(pathOf) : [];
-  };
-  const routes: Routes = Object.fromEntries(
-    numbers.map((n) => [
-      pathOf(n),
-      (_request, response) =>
-        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page(`Page ${n}`, linksOf(n))), ms),
-    ]),
-  );
-  return startSite(routes);
-}
 
 const graphql = async (api: Api, query: string): Promise<unknown> =>
   (await (await api.fetch('/graphql', { method: 'POST', body: JSON.stringify({ query }) })).json()) as unknown;
 
 /** Whether its log names `text`, as a number to sort by. */
 const said = ({ output }: Pick<Member, 'output'>, text: string): number => (output.stderr.includes(text) ? 1 : 0);
+
+/** Requests that a gateway has counted for itself, because Redis did not answer it soon enough. */
+const countedAlone = async (url: string): Promise<number> =>
+  readScraped(await (await apiOf(url, KEY).fetch('/metrics')).text()).value('crawlgate_request_limit_fallbacks_total') ?? 0;
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url)).status;
 
@@ -91,7 +79,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
     it('serve a crawl that one gateway started and a worker runs by REST, GraphQL and a subscription at the other gateway', async () => {
       await using world = open();
       await using cluster = await world.cluster({ workers: 1 });
-      const site = await slowSite(12, 100, true);
+      const site = await startRowSite(12, 100);
       const [a, b] = cluster.gateways.map((member) => apiOf(member.url, KEY));
       const socket = await connected(Number(new URL(cluster.gateways[1]?.url ?? '').port), KEY);
       const watched = socket.subscribe('subscription { crawlUpdated { state urlsCrawled } }');
@@ -116,22 +104,24 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       await using world = open();
       // the lease lasts longer than the test: only what was given back goes on
       await using cluster = await world.cluster({ environment: { LEASE_SECONDS: '3600' } });
-      const site = await slowSite(60, 50, true);
+      const site = await startRowSite(60, 50);
       const api = apiOf(cluster.gateways[0]?.url ?? '', KEY);
       const id = await api.start({ url: site.origin, maxDepth: 100 });
       await api.until(id, ({ urlsCrawled }) => urlsCrawled >= 5);
+      while (cluster.workers.every((worker) => said(worker, id) === 0)) await delay(10); // its log is read here a moment later
       const [first, second] = cluster.workers.toSorted((one, other) => said(other, id) - said(one, id));
+      site.takes(1_000); // nobody has crawled it before the next look
       const since = performance.now();
       expect(await first?.end('SIGTERM')).toEqual({ code: 0, signal: null });
       expect(performance.now() - since).toBeLessThan(10_000);
       expect(first?.output.stderr).not.toContain('"level":"error"');
       expect((await api.detail(id)).state).toBe('running');
+      site.takes(50);
       expect(await api.until(id, isFinal)).toMatchObject({ state: 'done', urlsCrawled: 60 });
       expect(second?.output.stderr).toContain(id);
       expect(new Set(site.paths()).size).toBe(60);
       expect(site.paths().length).toBeLessThanOrEqual(61);
-      while ((await api.usage()).reserved > 0) await delay(50); // given back after the end
-      expect(await api.usage()).toMatchObject({ used: 60 });
+      expect(await api.settled()).toMatchObject({ used: 60 });
       await site.close();
     });
 
@@ -143,7 +133,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       const environment = { STORE_URL: world.storeUrlAt(`127.0.0.1:${way.port}`), BUS_URL: redis.url };
       await using cluster = await world.cluster({ environment, gateways: 1, workers: 1 });
       const members = [...cluster.gateways, ...cluster.workers];
-      const site = await slowSite(60, 50, true);
+      const site = await startRowSite(60, 50);
       const api = apiOf(cluster.gateways[0]?.url ?? '', KEY);
       const id = await api.start({ url: site.origin, maxDepth: 100 });
       await api.until(id, ({ urlsCrawled }) => urlsCrawled >= 5);
@@ -153,7 +143,8 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       const unanswered = api.fetch('/v1/crawls').catch(() => null);
       await statusOf(`${cluster.gateways[0]?.url}/healthz`);
       const ends = await Promise.all(members.map((member) => member.end('SIGTERM').then(() => performance.now() - since)));
-      expect(Math.max(...ends)).toBeLessThan(10_000);
+      // the steps of the stop may take nearly all of ten seconds; the processes' own ends come on top
+      expect(Math.max(...ends)).toBeLessThan(15_000);
       await unanswered;
       redis.go();
       await redis.kill();
@@ -166,11 +157,20 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       await using cluster = await world.cluster({ workers: 0, environment: { READ_LIMIT_PER_MINUTE: '6' } });
       const [a, b] = cluster.gateways.map((member) => apiOf(member.url, KEY));
       const ping = async (api: Api | undefined): Promise<number> => (await api?.fetch('/v1/ping'))?.status ?? 0;
-      for (const api of [a, b, a, b, a, b]) expect(await ping(api)).toBe(200);
-      expect([await ping(a), await ping(b)]).toEqual([429, 429]);
+      const other = await runCli(['keys', 'create', '--json'], world.environment);
+      const { secret } = JSON.parse(other.stdout) as { secret: string };
+      // a gateway that Redis does not answer soon enough counts that request for itself: one more may be admitted then
+      const admitted: number[] = [];
+      for (let n = 0; n < 12; n++) admitted.push(await ping(n % 2 === 0 ? a : b));
+      const fallbacks = await Promise.all(cluster.gateways.map((member) => countedAlone(member.url)));
+      const accepted = admitted.filter((status) => status === 200).length;
+      expect(accepted).toBeGreaterThanOrEqual(6);
+      expect(accepted).toBeLessThanOrEqual(6 + fallbacks.reduce((sum, count) => sum + count, 0));
+      expect(admitted.filter((status) => status !== 200 && status !== 429)).toEqual([]);
       await cluster.redis?.end('SIGKILL');
-      for (const api of [a, b]) for (let n = 0; n < 6; n++) expect(await ping(api)).toBe(200);
-      expect([await ping(a), await ping(b)]).toEqual([429, 429]);
+      const alone = cluster.gateways.map((member) => apiOf(member.url, secret));
+      for (const api of alone) for (let n = 0; n < 6; n++) expect(await ping(api)).toBe(200);
+      expect(await Promise.all(alone.map(ping))).toEqual([429, 429]);
       await cluster.redis?.start();
       expect((await Promise.all(cluster.gateways.map(({ url }) => statusOf(`${url}/readyz`)))).every((status) => status === 200)).toBe(
         true,
@@ -215,7 +215,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       it('comes about without Redis, and crawls run', async () => {
         await using world = open();
         await using cluster = await world.cluster({ environment: { BUS_URL: NOWHERE } });
-        const site = await slowSite(5, 0, true);
+        const site = await startRowSite(5, 0);
         const [a, b] = cluster.gateways.map((member) => apiOf(member.url, KEY));
         const id = (await a?.start({ url: site.origin, maxDepth: 20 })) ?? '';
         expect(await b?.until(id, isFinal)).toMatchObject({ state: 'done', urlsCrawled: 5 });
@@ -250,7 +250,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
         const secret = keyOf(told[0] ?? '');
         expect(() => keyOf(dirs.find((dir) => dir !== told[0]) ?? '')).toThrow('ENOENT');
         for (const server of servers) expect((await apiOf(server.url, secret).fetch('/v1/ping')).status).toBe(200);
-        const site = await slowSite(3, 0, true);
+        const site = await startRowSite(3, 0);
         const [one, other] = servers.map((server) => apiOf(server.url, secret));
         const id = (await one?.start({ url: site.origin })) ?? '';
         expect(await other?.until(id, isFinal)).toMatchObject({ state: 'done', urlsCrawled: 3 });
@@ -264,16 +264,15 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       it('waits for a MongoDB that comes later', async () => {
         await using world = open();
         const { host, port } = firstHost(url);
-        const proxy = await startCuttingProxy({ host, port });
-        await proxy.close();
-        const environment = { ...world.environment, STORE_URL: world.storeUrlAt(`127.0.0.1:${proxy.port}`), BUS_URL: NOWHERE };
+        const later = await freePort();
+        const environment = { ...world.environment, STORE_URL: world.storeUrlAt(`127.0.0.1:${later}`), BUS_URL: NOWHERE };
         const starting = spawnCli(['serve', '--role', 'gateway'], { ...environment, MONGODB_SELECTION_TIMEOUT_MS: '200' });
         await starting.says(/is waited for/);
-        const later = await startCuttingProxy({ host, port }, proxy.port);
+        const proxy = await startCuttingProxy({ host, port }, later);
         await starting.says(/is ready: /);
         starting.kill('SIGTERM');
         expect(await starting.ended).toEqual({ code: 0, signal: null });
-        await later.close();
+        await proxy.close();
       });
     });
 
@@ -287,9 +286,9 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
         const BUS_URL = `redis://:${password}@127.0.0.1:${redis.port}`;
         await using cluster = await world.cluster({ gateways: 1, workers: 1, environment: { BUS_URL, LOG_LEVEL: 'trace' } });
         const [gateway] = cluster.gateways;
-        expect(gateway?.output.stderr.includes('Redis is away')).toBe(password !== secret);
         await apiOf(gateway?.url ?? '', KEY).fetch('/v1/crawls?limit=x');
         await cluster.stop();
+        expect(gateway?.output.stderr.includes('Redis is away')).toBe(password !== secret);
         outputs.push(...cluster.members.map(({ output }) => output.stdout + output.stderr));
       }
       await redis.kill();
@@ -325,9 +324,7 @@ withServer('processes on MongoDB and Redis', (url, admin) =>
       const { secret } = await run<{ secret: string }>('keys', 'rotate', key.id);
       expect((await apiOf(cluster.gateways[0]?.url ?? '', secret).fetch('/v1/ping')).status).toBe(200);
       await run('keys', 'revoke', key.id);
-      const since = performance.now();
-      for (const api of [a, b])
-        while ((await api?.fetch('/v1/ping'))?.status !== 401) expect(performance.now() - since).toBeLessThan(2_000);
+      await Promise.all([a, b].map((api) => api?.refusedWithin(2_000)));
     });
   }),
 );

@@ -95,6 +95,10 @@ export type Api = {
   list<Item>(path: string): Promise<Item[]>;
   pages(id: string): Promise<PageEntry[]>;
   usage(): Promise<Usage>;
+  /** Asks until the key is refused; rejects when it is accepted on a request that was sent `ms` or more from now. */
+  refusedWithin(ms: number): Promise<void>;
+  /** The usage, once nothing is reserved: what a crawl has not used is given back a moment after its end. */
+  settled(): Promise<Usage>;
 };
 
 const POLL_MS = 15;
@@ -132,6 +136,22 @@ export function apiOf(url: string, key: string): Api {
     },
     pages: (id) => api.list(`/v1/crawls/${id}/pages`),
     usage: () => api.get('/v1/usage'),
+    async refusedWithin(ms) {
+      const since = performance.now();
+      for (;;) {
+        const sentAfter = performance.now() - since;
+        const { status } = await call('/v1/ping');
+        if (status === 401) return;
+        if (status !== 200 || sentAfter >= ms) throw new Error(`answered ${status} after ${sentAfter} ms`);
+      }
+    },
+    async settled() {
+      for (;;) {
+        const usage = await api.usage();
+        if (usage.reserved === 0) return usage;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    },
   };
   return api;
 }

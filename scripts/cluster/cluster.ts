@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { freePort } from './free-port.ts';
+import { freePort, freePorts } from './free-port.ts';
 import { type Member, startMember } from './member.ts';
 import { type Ended, type Environment, type Spawned, spawnProcess } from './spawn.ts';
 
@@ -124,10 +124,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     signal?.throwIfAborted();
     const redis = environment.BUS_URL === undefined || environment.BUS_URL === '' ? await startRedis() : null;
     const busUrl = redis?.url ?? environment.BUS_URL ?? '';
-    const count = (length: number): number[] => Array.from({ length }, (_, index) => index);
+    const free = await freePorts(gatewayCount + workerCount);
     const [gateways, workers] = await Promise.all([
-      Promise.all(count(gatewayCount).map((index) => startServe('gateway', index, port === 0 ? 0 : port + index, busUrl))),
-      Promise.all(count(workerCount).map((index) => startServe('worker', index, 0, busUrl))),
+      Promise.all(free.slice(0, gatewayCount).map((own, index) => startServe('gateway', index, port === 0 ? own : port + index, busUrl))),
+      Promise.all(free.slice(gatewayCount).map((own, index) => startServe('worker', index, own, busUrl))),
     ]);
     const first = redis === null ? [] : [redis];
     const stop = (): Promise<void> => (stopped ??= stopAll([gateways, workers, first]));

@@ -7,9 +7,14 @@ import { sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
 import { createAnalyze } from './create-analyze.ts';
 import { createFindingWriter, MAX_FINDINGS_PER_RULE } from './finding-writer.ts';
 import { blocked, errorPage, facts, failed, page, redirected } from './fixtures/pages.ts';
-import { RULES } from './registry.ts';
 import { httpClientError } from './rules/http-client-error.ts';
+import { httpNoResponse } from './rules/http-no-response.ts';
+import { linkBrokenInternal } from './rules/link-broken-internal.ts';
+import { titleDuplicate } from './rules/title-duplicate.ts';
 import { titleMissing } from './rules/title-missing.ts';
+
+/** Of each kind: on one page, between pages, and of no single page. */
+const rules = [httpClientError, httpNoResponse, linkBrokenInternal, titleMissing, titleDuplicate];
 
 const worlds: World[] = [];
 afterEach(async () => {
@@ -59,7 +64,7 @@ async function fetched({ store }: World, { id, token }: Run, pages: readonly Pag
 
 async function analyzed(world: World, run: Run, pages: readonly PageWithLinks[]) {
   await fetched(world, run, pages);
-  const count = await createAnalyze({ store: world.store, rules: RULES })(run.claim, never);
+  const count = await createAnalyze({ store: world.store, rules })(run.claim, never);
   return { count, findings: await finished(world, run, count) };
 }
 
@@ -79,7 +84,7 @@ const SITE = [
   page(7, { facts: facts({ title: 'Shop' }), links: [0] }),
 ];
 
-test('the stored pages of a crawl are checked by every rule, and the findings can be read', async () => {
+test('the stored pages of a crawl are checked by each rule, and the findings can be read', async () => {
   const world = await openWorld();
   const { count, findings } = await analyzed(world, await world.running(), SITE);
   const url = (seq: number) => `https://example.com/${seq}`;
@@ -167,7 +172,7 @@ test('other work of the thread goes on between the chunks', async () => {
     turns++;
     counting = setImmediate(count);
   });
-  await createAnalyze({ store: world.store, rules: RULES })(run.claim, never);
+  await createAnalyze({ store: world.store, rules })(run.claim, never);
   clearImmediate(counting);
   expect(turns).toBeGreaterThanOrEqual(400 / 50);
 });
@@ -175,7 +180,7 @@ test('other work of the thread goes on between the chunks', async () => {
 test('an analysis that is repeated under its token, or by the next run, leaves each finding once', async () => {
   const world = await openWorld();
   const run = await world.running();
-  const analyze = createAnalyze({ store: world.store, rules: RULES });
+  const analyze = createAnalyze({ store: world.store, rules });
   await fetched(world, run, SITE);
   await analyze(run.claim, never);
   await analyze(run.claim, never);
@@ -191,7 +196,7 @@ test('a lease that another worker holds ends the analysis with LeaseLost, and no
   await fetched(world, run, SITE);
   await world.store.release(run.id, run.token);
   const claim = await claimNext(world.store);
-  await expect(createAnalyze({ store: world.store, rules: RULES })(run.claim, never)).rejects.toBeInstanceOf(LeaseLost);
+  await expect(createAnalyze({ store: world.store, rules })(run.claim, never)).rejects.toBeInstanceOf(LeaseLost);
   expect(await finished(world, { ...run, token: claim.token }, 0)).toEqual([]);
 });
 
@@ -200,7 +205,7 @@ test('an aborted analysis throws the reason', async () => {
   const run = await world.running();
   await fetched(world, run, SITE);
   const reason = new Error('the process stops');
-  await expect(createAnalyze({ store: world.store, rules: RULES })(run.claim, AbortSignal.abort(reason))).rejects.toBe(reason);
+  await expect(createAnalyze({ store: world.store, rules })(run.claim, AbortSignal.abort(reason))).rejects.toBe(reason);
 });
 
 test('a crawl keeps 10,000 findings of a rule, and those of other rules all the same', async () => {

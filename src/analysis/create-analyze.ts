@@ -4,6 +4,7 @@ import type { Page } from '#domain/page.ts';
 import type { Claim, RunStore } from '#store/store.ts';
 import type { Analyze } from './analyze.ts';
 import { createFindingWriter, type FindingWriter } from './finding-writer.ts';
+import { createIncomingLinks } from './incoming-links.ts';
 import type { PageRule, Rule, SiteRule, Told } from './rule.ts';
 
 /** Pages read at once, with their links; a page is at most 1 MiB of them. */
@@ -28,9 +29,11 @@ export function createAnalyze({ store, rules }: AnalyzeDeps): Analyze {
   const siteRules = rules.filter((rule): rule is SiteRule => rule.kind === 'site');
   return async (claim, signal) => {
     const run = { store, claim, signal, writer: createFindingWriter(store, claim) };
-    const checks = siteRules.map((rule) => ({ rule, check: rule.begin() }));
+    const links = createIncomingLinks();
+    const checks = siteRules.map((rule) => ({ rule, check: rule.begin(links) }));
     for await (const page of readAll(run)) {
       for (const rule of pageRules) for (const evidence of rule.check(page)) run.writer.add(rule, page, evidence);
+      links.page(page);
       for (const { check } of checks) check.page(page);
     }
     for (const { rule, check } of checks) await tellAll(run, rule, check.end());

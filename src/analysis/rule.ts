@@ -1,5 +1,6 @@
 import type { Finding, Severity } from '#domain/finding.ts';
 import type { Page, PageFacts, PageWithLinks } from '#domain/page.ts';
+import { isSameHost } from './addresses.ts';
 
 export type Evidence = Finding['evidence'];
 
@@ -38,8 +39,16 @@ export type SiteCheck = {
   end(): Iterable<Told>;
 };
 
+/** The links of a crawl by the page that they lead to; those of a page to itself are none. For `end`: not before are they complete. */
+export type IncomingLinks = {
+  /** How many pages link to it. */
+  countTo(seq: number): number;
+  /** The first `MAX_SAMPLES` of them. */
+  samplesTo(seq: number): readonly number[];
+};
+
 /** Judges pages by each other, in one pass over all of them. */
-export type SiteRule = RuleText & { readonly kind: 'site'; readonly begin: () => SiteCheck };
+export type SiteRule = RuleText & { readonly kind: 'site'; readonly begin: (links: IncomingLinks) => SiteCheck };
 
 export type Rule = PageRule | SiteRule;
 
@@ -48,6 +57,8 @@ export const siteRule = (rule: Omit<SiteRule, 'kind'>): SiteRule => ({ ...rule, 
 
 /** Pages that a finding names as examples. */
 export const MAX_SAMPLES = 10;
+/** Texts of a site are compared, and told, up to this many characters. */
+export const MAX_TEXT_LENGTH = 300;
 
 /**
  * The facts of a page that a reader gets and a search engine may list: HTML, answered 200, not `noindex`. Null for any other:
@@ -55,6 +66,18 @@ export const MAX_SAMPLES = 10;
  */
 export const indexedFacts = ({ status, httpStatus, facts }: Page): PageFacts | null =>
   status === 'fetched' && httpStatus === 200 && facts !== null && !facts.noindex ? facts : null;
+
+/**
+ * The facts of a page that a search engine may list under its own address: those of `indexedFacts`, unless the page names another one of
+ * its host as canonical. One that names a page of another host is judged: what is crawled is then, as a rule, a copy for tests of the
+ * site that it names. Null as well for a page that was cut off: nobody knows what was still to come.
+ */
+export function listedFacts(page: Page): PageFacts | null {
+  const facts = indexedFacts(page);
+  if (facts === null || page.truncated) return null;
+  const { canonical } = facts;
+  return canonical === null || canonical === page.url || !isSameHost(canonical, page.url) ? facts : null;
+}
 
 /** Whether asking for the page failed: it answered 4xx or 5xx, or not at all. */
 export const isBroken = ({ status, httpStatus }: Page): boolean =>

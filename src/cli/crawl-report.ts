@@ -5,7 +5,7 @@ import type { DescribedFinding } from '#service/list-findings.ts';
 import { timeOf } from './output.ts';
 
 /** Findings of one rule that people are shown; all are in the JSON. */
-const MOST_SHOWN = 20;
+const MOST_SHOWN = 10;
 
 /** What a crawl came to, for a program; names as in the API. */
 export const reportRecord = (snapshot: Snapshot, findings: readonly DescribedFinding[]) => ({
@@ -31,17 +31,25 @@ export const reportRecord = (snapshot: Snapshot, findings: readonly DescribedFin
 export function reportText(snapshot: Snapshot, findings: readonly DescribedFinding[]): string {
   const byRule = Map.groupBy(findings, ({ rule }) => rule);
   const gravest = [...byRule.values()].toSorted(([a], [b]) => gravity(a) - gravity(b));
-  return [summary(snapshot), ...gravest.map(ruleText)].join('\n');
+  return [summary(snapshot, findings), ...gravest.map(ruleText)].join('\n');
 }
 
 const gravity = (finding: DescribedFinding | undefined): number => (finding === undefined ? 0 : SEVERITIES.indexOf(finding.severity));
 
-function summary({ url, state, error, counters, startedAt, finishedAt, findingsCount }: Snapshot): string {
+function summary(
+  { url, state, error, counters, startedAt, finishedAt, findingsCount }: Snapshot,
+  findings: readonly DescribedFinding[],
+): string {
   const seconds = (((finishedAt ?? startedAt) - startedAt) / 1_000).toFixed(1);
   const { fetched, redirected, failed, blocked } = counters;
   const counts = { crawled: fetched, redirected, 'without response': failed, blocked, 'not visited': urlsQueued(counters) };
   const told = Object.entries(counts).filter(([name, count]) => count > 0 || name === 'crawled');
-  const found = findingsCount === null ? 'not analysed' : findingsCount === 0 ? 'no findings' : counted(findingsCount, 'finding');
+  const found =
+    findingsCount === null
+      ? 'not analysed'
+      : findingsCount === 0
+        ? 'no findings'
+        : `${counted(findingsCount, 'finding')} (${bySeverity(findings)})`;
   const how = error === null ? '' : `${error}\n`;
   return `${url} ${state} in ${seconds} s\n${how}pages: ${told.map(([name, count]) => `${count} ${name}`).join(', ')}; ${found}\n`;
 }
@@ -67,6 +75,12 @@ function findingLines({ url, evidence }: DescribedFinding): string[] {
   const [head, ...rest] = url === null ? lines : [printable(url), ...lines];
   return [`  - ${head ?? ''}`, ...rest.map((line) => `    ${line}`)];
 }
+
+const bySeverity = (findings: readonly DescribedFinding[]): string =>
+  SEVERITIES.map((severity) => [findings.filter((finding) => finding.severity === severity).length, severity] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, severity]) => `${count} ${severity}`)
+    .join(', ');
 
 /** `linkedFrom` as `linked from`. */
 const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

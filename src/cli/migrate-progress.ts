@@ -1,6 +1,7 @@
 import type { Progress } from '#migration/counts.ts';
 import { COPY_KINDS, type CopyKind } from '#store/copy-store.ts';
 import type { Context } from './context.ts';
+import { KIND_NAMES } from './kind-names.ts';
 import { createProgressBar } from './progress-bar.ts';
 
 /** What is told of a migration while it runs, on stderr. */
@@ -9,14 +10,15 @@ export type ShownProgress = Progress & {
   end(): void;
 };
 
-type Names = Readonly<Record<CopyKind, string>>;
-
 /** A bar over all records where stderr is a terminal; else one line for each kind, when it is complete. */
-export async function createProgress(context: Context, names: Names): Promise<ShownProgress> {
-  return context.errTerminal === null ? lines(context, names) : bar(context.errTerminal, names);
+export async function createProgress(context: Context): Promise<ShownProgress> {
+  const shown = context.errTerminal === null ? lines(context) : await bar(context.errTerminal);
+  return { ...shown, leaveOut: (name) => context.err.write(`left out: ${name}, which is being removed\n`) };
 }
 
-function lines({ err }: Context, names: Names): ShownProgress {
+type Counting = Omit<ShownProgress, 'leaveOut'>;
+
+function lines({ err }: Context): Counting {
   const left = new Map<CopyKind, number>();
   const totals = new Map<CopyKind, number>();
   return {
@@ -29,13 +31,13 @@ function lines({ err }: Context, names: Names): ShownProgress {
     add(kind, records) {
       const rest = (left.get(kind) ?? 0) - records;
       left.set(kind, rest);
-      if (rest === 0) err.write(`${names[kind]}: ${totals.get(kind) ?? 0}\n`);
+      if (rest === 0) err.write(`${KIND_NAMES[kind]}: ${totals.get(kind) ?? 0}\n`);
     },
     end() {},
   };
 }
 
-async function bar(stream: NodeJS.WritableStream, names: Names): Promise<ShownProgress> {
+async function bar(stream: NodeJS.WritableStream): Promise<Counting> {
   const shown = await createProgressBar(stream, '{percentage}% | {value} of {total} records | {eta_formatted} left | {kind}');
   return {
     begin: (totals) =>
@@ -44,7 +46,7 @@ async function bar(stream: NodeJS.WritableStream, names: Names): Promise<ShownPr
         0,
         { kind: '' },
       ),
-    add: (kind, records) => shown.increment(records, { kind: names[kind] }),
+    add: (kind, records) => shown.increment(records, { kind: KIND_NAMES[kind] }),
     end() {
       if (shown.isActive) shown.stop();
     },

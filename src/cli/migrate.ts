@@ -1,26 +1,12 @@
 import type { Command } from 'commander';
 import { readStorePlace, type StorePlace, WrongStoreUrl } from '#compose/store-place.ts';
 import { createMigrate } from '#migration/migrate.ts';
-import type { CopyKind } from '#store/copy-store.ts';
 import { type Context, UsageError } from './context.ts';
+import { KIND_NAMES } from './kind-names.ts';
 import { createProgress } from './migrate-progress.ts';
 import { printRows } from './output.ts';
 
 type Options = { readonly from: StorePlace; readonly to: StorePlace; readonly organization?: string | null; readonly json: boolean };
-
-/** As people read them, in tables and lines. */
-const KIND_NAMES: Readonly<Record<CopyKind, string>> = {
-  organization: 'organizations',
-  usage: 'months of usage',
-  site: 'sites',
-  page: 'pages',
-  finding: 'findings',
-  crawl: 'crawls',
-  idempotency: 'idempotency keys',
-  event: 'events',
-  startRing: 'start limits',
-  key: 'API keys',
-};
 
 const HELP = `
 Copies every organization, or one, with all that is theirs: API keys (as hashes: they stay valid), quota and usage, sites, crawls
@@ -65,7 +51,7 @@ export function addMigrate(program: Command, context: Context): void {
       const stores = await openStores(from, to).catch((error: unknown) => {
         throw error instanceof WrongStoreUrl ? new UsageError(error.message) : error;
       });
-      const progress = await createProgress(context, KIND_NAMES);
+      const progress = await createProgress(context);
       try {
         const counts = await createMigrate(stores)({ organization, progress, signal: stop });
         progress.end();

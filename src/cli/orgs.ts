@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Organization } from '#domain/account.ts';
 import type { OrganizationId } from '#domain/ids.ts';
-import { organizationOf, withAccounts } from './accounts.ts';
+import { organizationOf, removalOf, withAccounts } from './accounts.ts';
 import type { Context } from './context.ts';
+import { addOrgsDelete } from './orgs-delete.ts';
 import { printRecord, printRows, timeOf } from './output.ts';
 
 type Json = { readonly json: boolean };
@@ -23,9 +24,9 @@ function readQuota(text: string): number {
 
 const recordOf = ({ id, name, monthlyUrlQuota, createdAt }: Organization) => ({ id, name, monthlyUrlQuota, createdAt: timeOf(createdAt) });
 
-/** `crawlgate orgs create|list|set-quota`. */
+/** `crawlgate orgs create|list|set-quota|delete`. */
 export function addOrgs(program: Command, context: Context): void {
-  const orgs = program.command('orgs').description('create and list organizations, set their monthly URL quota');
+  const orgs = program.command('orgs').description('create, list and delete organizations, set their monthly URL quota');
 
   orgs
     .command('create')
@@ -35,10 +36,12 @@ export function addOrgs(program: Command, context: Context): void {
     .option('--json', 'print JSON', false)
     .action(async (name: string, { quota, json }: Json & { quota?: number }) => {
       const monthlyUrlQuota = quota ?? context.config().monthlyUrlQuota;
-      const created = await withAccounts(context, (accounts) =>
-        accounts.createOrganization({ id: randomUUID() as OrganizationId, name, monthlyUrlQuota }),
-      );
-      if (created === 'taken') throw new Error(`there is an organization ${JSON.stringify(name)} already`);
+      const created = await withAccounts(context, async (accounts) => {
+        const answer = await accounts.createOrganization({ id: randomUUID() as OrganizationId, name, monthlyUrlQuota });
+        if (answer !== 'taken') return answer;
+        const isGoing = (await removalOf(accounts, name)) !== null;
+        throw new Error(`there is an organization ${JSON.stringify(name)} already${isGoing ? ', which is being removed' : ''}`);
+      });
       printRecord(context, recordOf(created), json);
     });
 
@@ -75,4 +78,5 @@ export function addOrgs(program: Command, context: Context): void {
       if (changed === null) throw new Error(`there is no organization ${JSON.stringify(idOrName)} any more`);
       printRecord(context, recordOf(changed), json);
     });
+  addOrgsDelete(orgs, context);
 }

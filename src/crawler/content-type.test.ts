@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contentTypeOf } from './content-type.ts';
+import { processorTime } from './fixtures/processor-time.ts';
 
 describe('the type of a response', () => {
   it.each<[string[], string | null]>([
@@ -20,8 +21,8 @@ describe('the type of a response', () => {
   });
 
   it('is found in time in proportion to the header', () => {
-    const began = performance.now();
+    const began = processorTime();
     for (const part of [',', ' ', 'a/', 'a/a;', '/', ' ,']) contentTypeOf([part.repeat(30_000), `${part.repeat(30_000)}x`]);
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(processorTime() - began).toBeLessThan(500);
   });
 });

@@ -86,7 +86,7 @@ describe('the quota', () => {
     const endings = await Promise.all([world.run(one), world.run(other)].map(async (run) => (await run).ending.endReason));
     expect(endings).toContain('quota_exhausted');
     const usage = await world.store.getUsage(world.tenant.organizationId);
-    expect(usage.used).toBe(25);
+    expect(usage?.used).toBe(25);
     expect(fetchedCount(site)).toBe(25);
   });
 
@@ -169,10 +169,13 @@ describe('a crawl that is', () => {
   });
 
   it('too old ends time_limit', async () => {
-    const { site, world } = await open(wideSite(60, 50), { limits: { crawlMs: 400 } });
+    const { site, world } = await open(
+      { '/': page('Home', ['/never']), '/never': () => {} },
+      { limits: { crawlMs: 2_000, headersMs: 20_000 } },
+    );
     const { ending, snapshot } = await world.crawl(`${site.origin}/`);
-    expect(ending).toEqual({ endReason: 'time_limit', error: 'The crawl was not finished 0.4 seconds after its start.' });
-    expect(snapshot.counters.fetched).toBeGreaterThan(0);
+    expect(ending).toEqual({ endReason: 'time_limit', error: 'The crawl was not finished 2 seconds after its start.' });
+    expect(snapshot.counters.fetched).toBe(1);
   });
 
   it('stopped while a site does not answer stops at once', async () => {
@@ -183,7 +186,7 @@ describe('a crawl that is', () => {
     const began = performance.now();
     stop.abort(new Error('the process stops'));
     await expect(running).rejects.toThrow('the process stops');
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(10_000); // the site would be waited for twice as long
   });
 
   it('stopped and claimed again goes on where it was: no page stored or charged twice', async () => {
@@ -274,7 +277,8 @@ describe('several crawls at once', () => {
       .map(({ at }) => at)
       .sort();
     expect(times.length).toBe(14);
-    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(1_100);
+    // 13 delays, but for how late the first request may have come; each crawl for itself would take 6
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(900);
   });
 
   it('of different origins do not wait for each other', async () => {

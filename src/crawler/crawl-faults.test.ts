@@ -38,7 +38,7 @@ describe('a site with every fault', () => {
     ['/error-503', { status: 'fetched', httpStatus: 503 }],
     [
       '/silent',
-      { status: 'failed', httpStatus: null, reason: expect.stringMatching(/^127\.0\.0\.1:\d+ did not answer within 0\.5 seconds\.$/) },
+      { status: 'failed', httpStatus: null, reason: expect.stringMatching(/^127\.0\.0\.1:\d+ did not answer within 1\.5 seconds\.$/) },
     ],
     ['/huge-headers', { status: 'failed', reason: expect.stringMatching(/answered with more than 64 KiB of headers\.$/) }],
   ])('%s is asked for three times', (path, stored) => {

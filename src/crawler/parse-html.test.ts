@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageFacts } from '#domain/page.ts';
+import { processorTime } from './fixtures/processor-time.ts';
 import { isHtml, isXhtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
 
 const url = new URL('https://example.com/dir/page?q=1');
@@ -34,9 +35,9 @@ describe('references', () => {
     expect(found.map(([href]) => href)).toEqual(reference === undefined ? [] : [reference]);
   });
   it('come from a meta refresh in bounded time', async () => {
-    const began = performance.now();
+    const began = processorTime();
     for (const part of ['1', ' ', ';', '1 ', '; url ']) await parse(`<meta http-equiv=refresh content="0${part.repeat(1_000_000)}">`);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(processorTime() - began).toBeLessThan(2_000);
   });
   it('come from a and area elements, once each, without fragments, in order', async () => {
     expect(await references('<a href="b#x">1</a><area href="c"><a href="b#y">2</a><a href="#top">3</a><a>4</a><link href="d">')).toEqual([
@@ -118,13 +119,13 @@ describe('facts', () => {
   });
   it('of a page that is nested without end are those of its beginning, in bounded time', async () => {
     for (const hostile of ['<b>'.repeat(1_700_000), `${'<b>'.repeat(1_900)}${'</i>'.repeat(1_200_000)}`]) {
-      const began = performance.now();
+      const began = processorTime();
       const { facts, references: found, truncated } = await parse(`<title>Deep</title><a href=x>x</a>${hostile}<a href=y>y</a>`);
-      expect(performance.now() - began).toBeLessThan(10_000);
+      expect(processorTime() - began).toBeLessThan(10_000);
       expect(facts.title).toBe('Deep');
       expect([[...found.keys()], truncated]).toEqual(hostile.includes('</i>') ? [['x', 'y'], false] : [['x'], true]);
     }
-  });
+  }, 60_000);
   it('of a long page are read in slices, between which others get their turn', async () => {
     let turns = 0;
     const count = (): void => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { processorTime } from './fixtures/processor-time.ts';
 import { readRobotsTags } from './robots-directives.ts';
 
 describe('X-Robots-Tag', () => {
@@ -35,10 +36,10 @@ describe('X-Robots-Tag', () => {
   it('of a hostile server takes no longer than a pass over it', () => {
     const length = 64 * 1024;
     const hostile = [',', ':', ' ', ' ,', 'a:', 'a: ', 'unavailable_after:', '\t:\t,'].map((part) => part.repeat(length / part.length));
-    const began = performance.now();
+    const began = processorTime();
     for (const value of [...hostile, `${' '.repeat(length)}x`, `${'a'.repeat(length)}: nofollow`]) {
       expect(readRobotsTags([value])).toStrictEqual({ noindex: false, nofollow: false });
     }
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(processorTime() - began).toBeLessThan(1_000);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { processorTime } from './fixtures/processor-time.ts';
 import { parseRobots, productToken } from './robots.ts';
 
 const allows = (text: string, target: string, token = 'crawlgate'): boolean => parseRobots(text, token).check(target).allowed;
@@ -46,15 +47,15 @@ describe('the special characters of §2.2.3', () => {
   });
   it('takes no longer than a pass over the target for a rule of many wildcards', () => {
     const rule = `/${'*a'.repeat(1_000)}b`;
-    const began = performance.now();
+    const began = processorTime();
     expect(allows(`User-agent: *\nDisallow: ${rule}`, `/${'a'.repeat(2_000)}`)).toBe(true);
-    expect(performance.now() - began).toBeLessThan(250);
+    expect(processorTime() - began).toBeLessThan(5_000); // one that goes back would not come to an end
   });
   it('takes no longer than a pass over a line for one that is mostly spaces', () => {
     const gap = ' '.repeat(500_000);
-    const began = performance.now();
+    const began = processorTime();
     expect(allows(`User-agent: *\nDisallow: /a${gap}b\nDisallow: /c`, '/c')).toBe(false);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(processorTime() - began).toBeLessThan(10_000); // of the square of its length, minutes
   });
   it.each(['Disallow : /a', '\tDISALLOW:/a # why: not', 'Disallow: /a#b', 'Disallow: /a # a\u2028b'])('reads the line %j', (line) => {
     expect(allows(`User-agent: *\n${line}`, '/a')).toBe(false);
@@ -138,9 +139,9 @@ describe('what stands in real files', () => {
     const { check } = parseRobots(text, 'crawlgate');
     expect(check('/a/x999')).toMatchObject({ allowed: false, reason: 'robots.txt line 1001: Disallow: /*/x999' });
     expect(['/a/x', '/private', '/private/b/x5'].map((target) => check(target).allowed)).toEqual([true, false, false]);
-    const began = performance.now();
+    const began = processorTime();
     for (let count = 0; count < 20; count++) check(`/${'/x'.repeat(1_000)}${count}`);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(processorTime() - began).toBeLessThan(3_000); // with all of them, ten seconds
   });
   it('heeds rules with a wildcard while they fit fifty thousand characters, and leaves out one that does not', () => {
     const long = Array.from({ length: 100 }, (_, index) => `Disallow: /*${'a'.repeat(490)}b${index}`);

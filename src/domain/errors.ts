@@ -57,4 +57,7 @@ export const UNAVAILABLE_RETRY_MS = 5_000;
 export const unavailable = (detail: string, cause?: unknown): Refusal =>
   new Refusal('unavailable', detail, { retryAfterMs: UNAVAILABLE_RETRY_MS }, { cause });
 
+/** The caller was admitted just before its organization was removed, and its key with it. */
+export const organizationGone = (): Refusal => new Refusal('unauthorized', 'The organization of the API key was removed.');
+
 export const notFound = (): Refusal => new Refusal('not_found', 'There is nothing here that your API key can see.');

@@ -136,7 +136,7 @@ describe('while the store does not answer', () => {
         advance(5_000);
         const began = performance.now();
         expect((await call('GET', '/metrics')).status).toBe(200);
-        expect(performance.now() - began).toBeLessThan(8_000);
+        expect(performance.now() - began).toBeLessThan(20_000);
       },
       { timers, wrapStore },
     );

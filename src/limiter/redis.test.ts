@@ -25,9 +25,15 @@ withRedisServer(() => {
     await server.kill();
   });
 
-  async function open({ windowMs = REQUEST_WINDOW_MS, heartbeatMs = 200, url = server.url } = {}): Promise<RedisRequestCounter> {
+  /** What counts is tested apart from how long it may take. */
+  async function open({
+    windowMs = REQUEST_WINDOW_MS,
+    heartbeatMs = 200,
+    url = server.url,
+    answerMs = 10_000,
+  } = {}): Promise<RedisRequestCounter> {
     const log = createLog('info', { write: (line) => logged.push(line) });
-    const counter = createRedisRequestCounter({ url, log, windowMs, heartbeatMs });
+    const counter = createRedisRequestCounter({ url, log, windowMs, heartbeatMs, answerMs });
     opened.push(counter);
     await counter.started;
     return counter;
@@ -110,7 +116,7 @@ withRedisServer(() => {
       await away(counter);
       const begun = performance.now();
       for (let i = 0; i < 1_000; i++) expect(await counter.count(newKeyId())).toBeNull();
-      expect(performance.now() - begun).toBeLessThan(1_000);
+      expect(performance.now() - begun).toBeLessThan(10_000); // none of them has waited
       expect(counter.uncounted()).toBeGreaterThanOrEqual(1_000);
       await server.start();
       await connected(counter);
@@ -128,6 +134,17 @@ withRedisServer(() => {
       await away(...counters);
       const allowances = await Promise.all(Array.from({ length: 40 }, (_, index) => limiters[index % 2]?.(key)));
       expect(allowances.filter((allowance) => allowance?.admitted)).toHaveLength(20);
+    });
+
+    // Redis was given up for an answer that lay in the socket: the process had been busy for longer than it waits.
+    test('takes an answer that came in time while the process itself was held up', async () => {
+      const counter = await open({ answerMs: 100 });
+      const key = newKeyId();
+      await counter.count(key);
+      const answer = counter.count(key);
+      await new Promise((resolve) => setImmediate(resolve)); // it is sent
+      for (const until = performance.now() + 300; performance.now() < until; );
+      expect(await answer).toMatchObject({ count: 2 });
     });
 
     test('keeps no request waiting when the connection breaks under it', async () => {
@@ -150,14 +167,14 @@ withRedisServer(() => {
 
   describe('the counter of requests, when Redis hangs', () => {
     test('keeps the first requests waiting a moment and the next ones not at all, until Redis answers again', async () => {
-      const counter = await open({ heartbeatMs: 60_000 });
+      const counter = await open({ heartbeatMs: 60_000, answerMs: 100 });
       server.hold();
       const begun = performance.now();
       expect(await counter.count(newKeyId())).toBeNull();
       const stalled = performance.now();
-      expect(stalled - begun).toBeLessThan(1_000);
+      expect(stalled - begun).toBeLessThan(10_000);
       for (let i = 0; i < 100; i++) expect(await counter.count(newKeyId())).toBeNull();
-      expect(performance.now() - stalled).toBeLessThan(100);
+      expect(performance.now() - stalled).toBeLessThan(5_000); // ten seconds, if each had waited its moment
       server.go();
       await vi.waitUntil(async () => (await counter.count(newKeyId())) !== null, WAIT);
     });

@@ -14,10 +14,11 @@ export type RedisRequestCounter = RequestCounter & {
 type Deps = Pick<RedisLinkDeps, 'url' | 'heartbeatMs' | 'random'> & {
   readonly log: Log;
   readonly windowMs: number;
+  /** A request waits at most this long for Redis, in milliseconds; those after it do not wait until Redis has answered. Default 100. */
+  readonly answerMs?: number;
 };
 
 const PREFIX = 'crawlgate:requests:';
-/** A request waits at most this long for Redis, in milliseconds; those after it do not wait until Redis has answered. */
 const ANSWER_MS = 100;
 
 /** One step on the server, so that a key never stays without an end. Answers the count and the milliseconds that are left. */
@@ -33,7 +34,7 @@ return {count, left}`;
 const isCount = (reply: unknown): reply is [number, number] =>
   Array.isArray(reply) && reply.length === 2 && reply.every((value) => Number.isSafeInteger(value));
 
-export function createRedisRequestCounter({ url, log, windowMs, heartbeatMs, random }: Deps): RedisRequestCounter {
+export function createRedisRequestCounter({ url, log, windowMs, answerMs = ANSWER_MS, heartbeatMs, random }: Deps): RedisRequestCounter {
   let uncounted = 0;
   let away = false;
   let refusalLogged = false;
@@ -78,7 +79,7 @@ export function createRedisRequestCounter({ url, log, windowMs, heartbeatMs, ran
     isConnected: link.isUp,
     uncounted: () => uncounted,
     async count(keyId) {
-      const reply = link.isUp() && !stalled ? await inTime(ask(PREFIX + keyId), () => (stalled = true)) : null;
+      const reply = link.isUp() && !stalled ? await inTime(ask(PREFIX + keyId), answerMs, () => (stalled = true)) : null;
       if (reply === null) {
         uncounted++;
         return null;
@@ -90,14 +91,20 @@ export function createRedisRequestCounter({ url, log, windowMs, heartbeatMs, ran
   };
 }
 
-/** What `answer` resolves to, if it does soon; else null, and `onLate` is called. */
-async function inTime<Value>(answer: Promise<Value>, onLate: () => void): Promise<Value | null> {
+/** What `answer` resolves to, if it does within `ms`; else null, and `onLate` is called. */
+async function inTime<Value>(answer: Promise<Value>, ms: number, onLate: () => void): Promise<Value | null> {
   const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => {
+  const giveUp = (): void => {
     onLate();
     late.resolve(null);
-  }, ANSWER_MS);
+  };
+  let waiting: NodeJS.Immediate | null = null;
+  const timer = setTimeout(() => {
+    // where this process itself was held up, the answer may have arrived: it is read before the next turn
+    waiting = setImmediate(giveUp);
+  }, ms);
   const first = await Promise.race([answer, late.promise]);
   clearTimeout(timer);
+  if (waiting !== null) clearImmediate(waiting);
   return first;
 }

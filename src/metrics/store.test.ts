@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { NOFOLLOW_REASON } from '#crawler/reasons.ts';
 import { unavailable } from '#domain/errors.ts';
 import type { CrawlId, KeyId, LeaseToken, OrganizationId } from '#domain/ids.ts';
+import { newKey } from '#store/contract/world.ts';
 import { sqliteHarness } from '#store/sqlite/fixtures/harness.ts';
 import type { Store } from '#store/store.ts';
 import { countCancels, countCrawls } from './crawls.ts';
@@ -52,14 +53,14 @@ test('calls are told by method and outcome', () =>
   withStore(async ({ store, start, read }) => {
     const id = await start();
     await store.heartbeat(id, newToken(), 1_000);
-    await expect(store.getUsage(randomUUID() as string as OrganizationId)).rejects.toThrow(RangeError);
+    await expect(store.createKey(newKey(randomUUID() as string as OrganizationId))).rejects.toThrow(RangeError);
     await store.close();
     await expect(store.now()).rejects.toThrow(unavailable('The store is closed.').message);
     const scraped = await read();
     const count = (method: string, outcome: string) => scraped.value(OPERATIONS, { method, outcome });
     expect(count('createCrawl', 'ok')).toBe(1);
     expect(count('heartbeat', 'lost')).toBe(1);
-    expect(count('getUsage', 'error')).toBe(1);
+    expect(count('createKey', 'error')).toBe(1);
     expect(count('now', 'unavailable')).toBe(1);
     expect(scraped.valuesOf(OPERATIONS, 'method')).not.toContain('close');
   }));

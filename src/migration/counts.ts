@@ -6,6 +6,8 @@ export type Totals = Readonly<Record<CopyKind, number>>;
 
 /** Told while records are copied; each call is cheap. */
 export type Progress = {
+  /** An organization of this name is not copied, for it is being removed. */
+  leaveOut(name: string): void;
   /** Before the first record: how many the source has of each kind. */
   begin(totals: Totals): void;
   /** So many more records of the kind are in the target, copied now or found there. */

@@ -13,11 +13,14 @@ import { MigrationRefused } from './copy-records.ts';
 import type { KindCount, Totals } from './counts.ts';
 import { createMigrate, type MigrationOptions } from './migrate.ts';
 
-type Told = { totals: Totals | null; readonly added: Record<CopyKind, number> };
+type Told = { totals: Totals | null; readonly added: Record<CopyKind, number>; readonly leftOut: string[] };
 
 /** Migrates; what was told of its progress goes to `told`. */
 function migrate(from: Store, to: Store, some: Partial<MigrationOptions> = {}, told?: Told): Promise<KindCount[]> {
   const progress = {
+    leaveOut(name: string) {
+      told?.leftOut.push(name);
+    },
     begin(totals: Totals) {
       if (told !== undefined) told.totals = totals;
     },
@@ -27,7 +30,11 @@ function migrate(from: Store, to: Store, some: Partial<MigrationOptions> = {}, t
   };
   return createMigrate({ from, to })({ organization: null, progress, signal: new AbortController().signal, ...some });
 }
-const newTold = (): Told => ({ totals: null, added: Object.fromEntries(COPY_KINDS.map((kind) => [kind, 0])) as Record<CopyKind, number> });
+const newTold = (): Told => ({
+  leftOut: [],
+  totals: null,
+  added: Object.fromEntries(COPY_KINDS.map((kind) => [kind, 0])) as Record<CopyKind, number>,
+});
 
 const expectEqual = (counts: readonly KindCount[]): void => {
   expect(counts.map(({ kind }) => kind)).toEqual(COPY_KINDS);
@@ -167,6 +174,35 @@ describe('a migration', () => {
   );
 
   test(
+    'leaves an organization out whose removal has begun, and says so; asked for that one it is refused',
+    inStores(async ({ store: from }, { store: to }) => {
+      const { tenant } = await fill(from);
+      const { tenant: stays } = await fill(from);
+      const name = (await from.findOrganization(tenant.organizationId))?.name ?? '';
+      await from.beginOrganizationRemoval(tenant.organizationId);
+      const told = newTold();
+      expectEqual(await migrate(from, to, {}, told));
+      expect(told.leftOut).toEqual([name]);
+      expect((await to.listOrganizations()).map(({ id }) => id)).toEqual([stays.organizationId]);
+      expect(Object.values(await everythingOf(to, tenant)).flat()).toEqual([]);
+      for (const organization of [name, tenant.organizationId])
+        expect(await refusal(migrate(from, to, { organization }))).toBe(`the organization "${organization}" is being removed`);
+    }),
+  );
+
+  test(
+    'into a store that is removing the organization is refused before anything is written',
+    inStores(async ({ store: from }, { store: to }) => {
+      const { tenant } = await fill(from);
+      await migrate(from, to);
+      await to.beginOrganizationRemoval(tenant.organizationId);
+      expect(await refusal(migrate(from, to))).toContain('the target is removing an organization');
+      while ((await to.continueOrganizationRemoval(tenant.organizationId)) > 0);
+      expectEqual(await migrate(from, to));
+    }),
+  );
+
+  test(
     'into a store on which a server has made the same organization is refused before anything is written',
     inStores(async ({ store: from }, { store: to }) => {
       const id = '00000000-0000-4000-8000-000000000001' as OrganizationId;
@@ -231,6 +267,7 @@ describe('a migration', () => {
       const stop = new AbortController();
       const told = newTold();
       const progress = {
+        leaveOut() {},
         begin() {},
         add(kind: CopyKind, records: number) {
           told.added[kind] += records;
@@ -261,6 +298,7 @@ describe('a migration', () => {
         },
       };
       const progress = {
+        leaveOut() {},
         begin() {},
         add(kind: CopyKind) {
           if (kind === 'key') copied = true;

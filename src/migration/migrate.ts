@@ -19,7 +19,7 @@ export type MigrationOptions = {
  *
  * No server may run on either store meanwhile. The source is brought to rest (its outboxes are relayed, half-done ends completed) and
  * otherwise left as it is. A running crawl goes without its lease, with its frontier, its charge and its holds: the first worker on
- * the target that claims it goes on where it was. Rejects with `MigrationRefused` when there is no such organization (or none), and when a record
+ * the target that claims it goes on where it was. What is being removed is left out. Rejects with `MigrationRefused` when there is no such organization (or none), and when a record
  * of the target has the key, the name or the secret of one of the source and other content; organizations and keys are looked at
  * before anything is written.
  */
@@ -31,12 +31,16 @@ export function createMigrate(stores: Stores): Migrate {
   const { from, to } = stores;
   const records = createCopyRecords(stores);
 
-  async function chosen(idOrName: string | null): Promise<readonly Organization[]> {
+  async function chosen({ organization: idOrName, progress }: MigrationOptions): Promise<readonly Organization[]> {
+    const removals = await from.listOrganizationRemovals();
     if (idOrName === null) {
       const all = await from.listOrganizations();
+      for (const { name } of removals) progress.leaveOut(name);
       if (all.length === 0) throw new MigrationRefused('the source has no organizations: is it the store that was meant?');
       return all;
     }
+    if (removals.some(({ id, name }) => id === idOrName || name === idOrName))
+      throw new MigrationRefused(`the organization ${JSON.stringify(idOrName)} is being removed`);
     const found = await from.findOrganization(idOrName);
     if (found === null) throw new MigrationRefused(`the source has no organization ${JSON.stringify(idOrName)}`);
     return [found];
@@ -47,6 +51,8 @@ export function createMigrate(stores: Stores): Migrate {
     const named = await to.findOrganization(name);
     if (named !== null && named.id !== id)
       throw new MigrationRefused(`the target has another organization ${JSON.stringify(name)}, ${named.id}`);
+    if ((await to.listOrganizationRemovals()).some((removal) => removal.id === id || removal.name === name))
+      throw new MigrationRefused(`the target is removing an organization ${JSON.stringify(name)}: wait for the end of that`);
     await records.refuseDifferent('organization', { organizationId: id });
     await records.refuseDifferent('key', { organizationId: id });
   }
@@ -60,7 +66,7 @@ export function createMigrate(stores: Stores): Migrate {
   }
 
   return async (options) => {
-    const organizations = await chosen(options.organization);
+    const organizations = await chosen(options);
     while ((await from.relayEvents(RELAYED_AT_ONCE)) > 0) options.signal.throwIfAborted();
     for (const organization of organizations) await lookFirst(organization);
     options.progress.begin(await countAll(from, organizations));

@@ -106,9 +106,9 @@ export function createRedisLink({ url, name, onUp, onDown, heartbeatMs = HEARTBE
     );
   });
 
-  const heartbeat = setInterval(() => {
+  function beat(): void {
     // in `connect` Redis has been reached, but says nothing yet
-    if (client.status !== 'ready' && client.status !== 'connect') return;
+    if (closing !== null || (client.status !== 'ready' && client.status !== 'connect')) return;
     if (!answered) {
       reason ??= `no answer within ${heartbeatMs} ms`;
       up = false; // now, for the end of the connection is noticed later
@@ -117,7 +117,9 @@ export function createRedisLink({ url, name, onUp, onDown, heartbeatMs = HEARTBE
     }
     answered = false;
     if (client.status === 'ready') client.ping().then(alive, ignored);
-  }, heartbeatMs);
+  }
+  // where this process itself was held up, the answer may have arrived: it is read before the next turn
+  const heartbeat = setInterval(() => void setImmediate(beat), heartbeatMs);
 
   async function end(): Promise<void> {
     clearInterval(heartbeat);

@@ -79,6 +79,14 @@ describe('the use cases, without HTTP', () => {
     for (const call of refused) await expect(call).rejects.toMatchObject({ code: 'insufficient_scope' });
   });
 
+  it('a caller whose organization was removed since it was admitted is told that its key is good no more', async () => {
+    const caller = await newCaller();
+    await service.startCrawl(START, caller);
+    await opened.store.beginOrganizationRemoval(caller.organizationId);
+    await expect(service.startCrawl(START, caller)).rejects.toMatchObject({ code: 'unauthorized' });
+    await expect(service.getUsage(caller)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+
   it('a list ends with null exactly at its end, whether or not the last part is full', async () => {
     const caller = await newCaller();
     for (let i = 0; i < 4; i++) await service.startCrawl(START, caller);

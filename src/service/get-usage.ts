@@ -1,4 +1,5 @@
 import type { Caller } from '#domain/account.ts';
+import { organizationGone } from '#domain/errors.ts';
 import type { Usage } from '#domain/quota.ts';
 import type { Store } from '#store/store.ts';
 import { requireScope } from './require-scope.ts';
@@ -9,6 +10,8 @@ export type GetUsage = (caller: Caller) => Promise<Usage>;
 export function createGetUsage({ store }: { readonly store: Pick<Store, 'getUsage'> }): GetUsage {
   return async (caller) => {
     requireScope(caller, 'crawls:read');
-    return store.getUsage(caller.organizationId);
+    const usage = await store.getUsage(caller.organizationId);
+    if (usage === null) throw organizationGone();
+    return usage;
   };
 }

@@ -3,7 +3,7 @@ import type { Bus } from '#bus/bus.ts';
 import type { Caller } from '#domain/account.ts';
 import type { Network } from '#domain/address.ts';
 import { DEFAULT_MAX_DEPTH, DEFAULT_MAX_URLS, MOST_MAX_URLS } from '#domain/crawl.ts';
-import { Refusal, type Violation } from '#domain/errors.ts';
+import { organizationGone, Refusal, type Violation } from '#domain/errors.ts';
 import type { CrawlId } from '#domain/ids.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import { STARTS_PER_WINDOW, type StartAllowance } from '#domain/start-ring.ts';
@@ -25,7 +25,7 @@ export type StartedCrawl = { readonly snapshot: Snapshot; readonly starts: Start
 
 /**
  * Starts a crawl; it is durable when this resolves. Throws `invalid_request` (with pointers), `rate_limited` (with retryAfterMs),
- * `quota_exceeded` (with resetsAt), `idempotency_mismatch`; none of them uses up a start.
+ * `quota_exceeded` (with resetsAt), `idempotency_mismatch`, `unauthorized` (the organization was removed); none of them uses up a start.
  */
 export type StartCrawl = (input: StartCrawlInput, caller: Caller) => Promise<StartedCrawl>;
 
@@ -79,5 +79,7 @@ function refused(outcome: Exclude<CreateCrawlOutcome, { kind: 'created' | 'repla
       });
     case 'quota_exceeded':
       return new Refusal('quota_exceeded', "The organization's URLs of this month are used up.", { resetsAt: outcome.resetsAt });
+    case 'no_organization':
+      return organizationGone();
   }
 }

@@ -25,7 +25,9 @@ export type CreateCrawlOutcome =
   /** The idempotency key was used for something else. */
   | { readonly kind: 'mismatch'; readonly starts: StartAllowance }
   | { readonly kind: 'rate_limited'; readonly retryAfterMs: number; readonly starts: StartAllowance }
-  | { readonly kind: 'quota_exceeded'; readonly resetsAt: EpochMs; readonly starts: StartAllowance };
+  | { readonly kind: 'quota_exceeded'; readonly resetsAt: EpochMs; readonly starts: StartAllowance }
+  /** There is none, or it is being removed. */
+  | { readonly kind: 'no_organization' };
 
 export type CrawlFilter = { readonly siteId?: SiteId; readonly state?: CrawlState; readonly host?: string };
 /** A crawl's place in the order (startedAt, id), both descending. */
@@ -66,7 +68,7 @@ export type SiteRecord = {
 /** What a tenant's client does with crawls. */
 export type CrawlStore = {
   /**
-   * Makes a crawl durable, or says why not. In this order: a known idempotency key with the same request answers the crawl it made
+   * Makes a crawl durable, or says why not. In this order: without the organization 'no_organization'; a known idempotency key with the same request answers the crawl it made
    * ('replayed'), with another request 'mismatch'; the month's quota used up is 'quota_exceeded'; the key's ring full is
    * 'rate_limited'. Only 'created' uses up a slot. Repeating the call with the same id is safe: the second one is 'replayed'.
    * A crash leaves at most one used slot, or a crawl that will run. Pushes `crawl.started` and makes the site. A new crawl has
@@ -109,6 +111,6 @@ export type CrawlStore = {
   listPages(organizationId: OrganizationId, crawlId: CrawlId, query: PageListQuery): Promise<Page[] | null>;
   /** Of the valid run only, by ordinal. Null when the crawl is absent; empty until it is final. */
   listFindings(organizationId: OrganizationId, crawlId: CrawlId, query: FindingListQuery): Promise<Finding[] | null>;
-  /** Of the current month. Throws a `RangeError` for an organization that does not exist. */
-  getUsage(organizationId: OrganizationId): Promise<Usage>;
+  /** Of the current month. Null when the organization does not exist. */
+  getUsage(organizationId: OrganizationId): Promise<Usage | null>;
 };

@@ -24,8 +24,8 @@ export type EventStore = {
   /** By seq, after `afterSeq` (0: from the start). */
   listEvents(organizationId: OrganizationId, afterSeq: number, limit: number): Promise<CrawlEvent[]>;
   /**
-   * Removes one small step of what is older than the retention: crawls with their pages and findings, events, idempotency
-   * records, closed holds, expired robots. Answers how many records went; 0 when nothing is left to remove.
+   * Removes one small step of what is left of organizations whose removal has begun, and of what is older than the retention: crawls
+   * with their pages and findings, events, idempotency records, closed holds, expired robots. Answers how many records went; 0 when nothing is left to remove.
    */
   sweep(retention: Retention): Promise<number>;
   /** The store's time. */

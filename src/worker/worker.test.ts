@@ -5,10 +5,10 @@ import { RULES } from '#analysis/registry.ts';
 import { createLocalBus } from '#bus/local.ts';
 import type { LeaseToken } from '#domain/ids.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
-import { answered, claimNext } from '#store/contract/world.ts';
+import { answered, claimNext, nextMoment } from '#store/contract/world.ts';
 import { createLog } from '#telemetry.ts';
 import { openCrawlWorld } from '../../test/fixtures/crawl-world.ts';
-import { page, startSite } from '../../test/fixtures/site.ts';
+import { soundPage, startSite } from '../../test/fixtures/site.ts';
 import { arrivals, COMPLETED, openWorkerWorld, type WorkerWorld } from './fixtures/worker-world.ts';
 import { systemTimers } from './timers.ts';
 import { createWorker } from './worker.ts';
@@ -73,7 +73,11 @@ describe('a worker', () => {
   it('runs as many crawls at once as it is set to, and the next one when one has ended', async () => {
     const world = await open();
     const tenant = await world.tenant();
-    const started = [await tenant.start(), await tenant.start(), await tenant.start(), await tenant.start()];
+    const started: Snapshot[] = [];
+    while (started.length < 4) {
+      started.push(await tenant.start());
+      await nextMoment(world.store); // those of one millisecond are taken in any order
+    }
     world.work({ settings: { crawls: 3 } });
     const running = [await world.crawls.next(), await world.crawls.next(), await world.crawls.next()];
     expect(running.map(({ claim }) => claim.snapshot.id)).toEqual(started.slice(0, 3).map(({ id }) => id));
@@ -88,6 +92,7 @@ describe('a worker', () => {
     const world = await open();
     const [busy, quiet] = [await world.tenant(), await world.tenant()];
     const first = await busy.start();
+    await nextMoment(world.store); // those of one millisecond are taken in any order
     for (let count = 0; count < 4; count++) await busy.start();
     const late = await quiet.start();
     world.work({ settings: { crawls: 2 } });
@@ -123,10 +128,10 @@ describe('a worker', () => {
 describe('a worker with the real crawler', () => {
   it('takes a site from queued to done, with its findings', async () => {
     const site = await startSite({
-      '/': page('Home', ['/shop', '/gone', '/twin', '/nameless']),
-      '/shop': page('Shop', ['/gone']),
-      '/twin': page('Shop'),
-      '/nameless': '<!doctype html><p>No title here.</p>',
+      '/': soundPage('Home', ['/shop', '/gone', '/twin', '/nameless']),
+      '/shop': soundPage('Shop', ['/gone']),
+      '/twin': soundPage('Shop', [], 'Another shop.'),
+      '/nameless': soundPage(''),
     });
     const world = await openCrawlWorld();
     const log = createLog('silent', { write() {} });

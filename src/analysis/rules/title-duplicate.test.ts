@@ -41,6 +41,27 @@ test('a variant that names another page as canonical is not found; one that name
   expect(findingsOf(titleDuplicate, [titled(0, 'Shop'), variant, own])).toMatchObject([{ evidence: { pageCount: 2 } }]);
 });
 
+test.each(['/news?page=2', '/news?sort=new&Page=3', '/news/page/2/', '/news/page-4', '/news?offset=20&sort=new'])(
+  'a further page of a list (%s) may be called like the first one',
+  (path) => {
+    const further = { ...titled(1, 'News'), url: `https://example.com${path}` };
+    expect(findingsOf(titleDuplicate, [titled(0, 'News'), further])).toEqual([]);
+  },
+);
+
+test.each(['/?page=contact', '/homepage/2', '/page/about', '/?page_id=2', '/news?page=2x'])('%s is no further page of a list', (path) => {
+  expect(findingsOf(titleDuplicate, [titled(0, 'News'), { ...titled(1, 'News'), url: `https://example.com${path}` }])).toHaveLength(1);
+});
+
+test('on a copy of a site, pages that name the same page of the published one are not duplicates; others are', () => {
+  const copy = (seq: number, canonical: string) => ({ ...titled(seq, 'Shop', { canonical }), url: `http://localhost:3000/${seq}` });
+  const published = (path: string) => `https://example.com/${path}`;
+  expect(findingsOf(titleDuplicate, [copy(0, published('shop')), copy(1, published('shop'))])).toEqual([]);
+  expect(findingsOf(titleDuplicate, [copy(0, published('shop')), copy(1, published('shop')), copy(2, published('sale'))])).toMatchObject([
+    { evidence: { pages: ['http://localhost:3000/0', 'http://localhost:3000/2'] } },
+  ]);
+});
+
 test('a large group names ten pages and tells how many there are', () => {
   const pages = Array.from({ length: 250 }, (_, seq) => titled(seq, 'Untitled'));
   const [finding, ...more] = findingsOf(titleDuplicate, pages);

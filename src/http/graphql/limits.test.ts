@@ -86,7 +86,7 @@ describe.each(WAYS)('limits, the %s way', (way) => {
       const query = `{ ...F0 } ${links} fragment F60 on Query { __typename a: __typename }`;
       const began = performance.now();
       expect((await send(query, {}, { way })).json.errors[0].message).toMatch(/aliases; at most 50 are allowed/);
-      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(performance.now() - began).toBeLessThan(15_000); // of two to the sixtieth steps
     }));
 
   it('refuse circular fragments', () =>

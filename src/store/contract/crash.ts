@@ -12,7 +12,7 @@ async function expectConsistent(store: Store, life: Life): Promise<void> {
   const crawls = await store.listCrawls({ organizationId: life.organizationId, limit: 10 });
   for (const crawl of crawls) observe(life, crawl);
   if ((await store.findOrganization(life.organizationId)) === null) return;
-  const { limit, used, reserved, remaining } = await store.getUsage(life.organizationId);
+  const { limit, used, reserved, remaining } = answered(await store.getUsage(life.organizationId));
   const deleted = life.calls.has('third') && crawls.every((crawl) => crawl.id !== life.third);
   const charged = crawls.reduce((sum, crawl) => sum + crawl.counters.fetched, deleted ? EXPECTED_CHARGES.third : 0);
   expect(used).toBe(charged);

@@ -22,6 +22,8 @@ export type Fault = { readonly cutAfter: number; readonly reply: 'kept' | 'lost'
 
 export type OpenStore = Aging & {
   readonly store: Store;
+  /** Every record that is stored, read past the store, as text: its fields and where it stands. */
+  records(): Promise<string[]>;
   /** Closes the store if that has not been done, and removes its data. */
   close(): Promise<void>;
 };
@@ -42,7 +44,7 @@ export type Aging = {
   ageLeases(ms: number): Promise<void>;
   /**
    * Everything that is kept for a time: startedAt, finishedAt and changedAt of crawls, events, idempotency records, the closing of
-   * holds, what is remembered of removed crawls, robots (fetchedAt, expiresAt).
+   * holds, what is remembered of removed crawls and organizations, robots (fetchedAt, expiresAt).
    */
   ageRecords(ms: number): Promise<void>;
 };

@@ -66,7 +66,7 @@ export function keepingTests(harness: StoreHarness): void {
         expect(await store.listEvents(other.organizationId, 0, 10)).toHaveLength(2);
         expect(await store.getCrawl(old.tenant.organizationId, old.id)).toMatchObject({ state: 'running' });
         expect(await store.readFrontier(old.id, old.token, -1, 10)).toHaveLength(3);
-        expect((await store.getUsage(old.tenant.organizationId)).used).toBe(3);
+        expect(await store.getUsage(old.tenant.organizationId)).toMatchObject({ used: 3 });
       }),
     );
 

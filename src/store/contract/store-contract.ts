@@ -15,6 +15,8 @@ import { leadershipTests } from './leadership.ts';
 import { leaseTests } from './leases.ts';
 import { listTests } from './lists.ts';
 import { quotaTests } from './quota.ts';
+import { removalTests } from './removal.ts';
+import { removalCrashTests } from './removal-crash.ts';
 import { startTests } from './starts.ts';
 
 /** Holds an adapter to the store port: every sentence of its docstrings, racing callers, and a cut at every write. */
@@ -35,6 +37,8 @@ export function storeContract(name: string, harness: StoreHarness): void {
     keepingTests(harness);
     exclusionTests(harness);
     copyTests(harness);
+    removalTests(harness);
+    removalCrashTests(harness);
     crashTests(harness);
   });
 }

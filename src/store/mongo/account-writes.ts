@@ -2,7 +2,7 @@ import type { ApiKey } from '#domain/account.ts';
 import type { KeyId } from '#domain/ids.ts';
 import { monthOf } from '#domain/quota.ts';
 import type { AccountStore, NewApiKey, NewOrganization } from '../account-store.ts';
-import { createAccountReads, keyOf, organizationOf } from './account-reads.ts';
+import { createAccountReads, keyOf, LIVING, organizationOf } from './account-reads.ts';
 import { type Database, findLatest, timeOf } from './database.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import { ifAbsent } from './retry.ts';
@@ -48,15 +48,15 @@ export function createAccountWrites(database: Database, quota: QuotaWrites): Acc
       return { keyCreated: await insertKey(key) };
     },
     async createOrganization(organization) {
-      const known = await organizations.findOne({ id: organization.id });
+      const known = await organizations.findOne({ id: organization.id, ...LIVING });
       if (known !== null) return organizationOf(known);
       await insertOrganization(organization);
       const named = await findLatest(organizations, { _id: organization.name });
-      return named === null || named.id !== organization.id ? 'taken' : organizationOf(named);
+      return named === null || named.id !== organization.id || named.removedAt !== undefined ? 'taken' : organizationOf(named);
     },
     async setMonthlyUrlQuota(id, monthlyUrlQuota) {
       const changed = await organizations.findOneAndUpdate(
-        { id },
+        { id, ...LIVING },
         { $set: { monthlyUrlQuota }, $inc: { quotaVersion: 1 } },
         { returnDocument: 'after' },
       );
@@ -66,6 +66,8 @@ export function createAccountWrites(database: Database, quota: QuotaWrites): Acc
       return organizationOf(changed);
     },
     async createKey(key) {
+      const organization = await organizations.findOne({ id: key.organizationId, ...LIVING }, { projection: { _id: 1 } });
+      if (organization === null) throw new RangeError(`There is no organization ${key.organizationId}.`);
       await insertKey(key);
       return mustFind(key.id);
     },

@@ -33,7 +33,7 @@ export function createAccountCopies(
 
   const copyOf = async (organization: OrganizationDocument): Promise<Copies['organization']> => ({
     ...organizationOf(organization),
-    lastEventSeq: await relay.lastSeq(organization.id),
+    lastEventSeq: (await relay.lastSeq(organization.id)) ?? 0,
   });
   const findOrganization = async ({ organizationId }: { readonly organizationId: OrganizationId }): Promise<Copies['organization'][]> => {
     const found = await organizations.findOne({ id: organizationId });

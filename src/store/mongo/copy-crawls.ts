@@ -37,7 +37,7 @@ export function createCrawlCopies(
   quota: QuotaWrites,
   pages: PageWrites,
 ): CopyTables<'site' | 'crawl' | 'idempotency' | 'event'> {
-  const { crawls, sites, idempotency, events } = database;
+  const { crawls, sites, idempotency, events, trash } = database;
   const ofOrganization = ({ organizationId }: { readonly organizationId: OrganizationId }) => ({ organizationId });
 
   async function crawlOf(crawl: CrawlDocument): Promise<Copies['crawl']> {
@@ -115,7 +115,11 @@ export function createCrawlCopies(
           .toArray();
         return Promise.all(found.map(crawlOf));
       },
-      insert: (_, records) => insertAbsent(crawls, records.map(documentOf)),
+      async insert(_, records) {
+        // One that was removed here within a day is back: what is looked for a day after the removal must not be its pages.
+        await trash.deleteMany({ _id: { $in: records.map(({ id }) => id) } });
+        return insertAbsent(crawls, records.map(documentOf));
+      },
       count: (organizationId) => crawls.countDocuments({ organizationId }),
     },
     idempotency: {

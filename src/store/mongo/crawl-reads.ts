@@ -1,6 +1,7 @@
 import type { CrawlId } from '#domain/ids.ts';
 import { freeOf, monthOf, resetsAt } from '#domain/quota.ts';
 import type { CrawlStore, SiteRecord } from '../crawl-store.ts';
+import { LIVING } from './account-reads.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import { atMost, type Database, findTimed, timeOf } from './database.ts';
 import type { SiteDocument } from './documents.ts';
@@ -83,8 +84,8 @@ export function createCrawlReads(database: Database, quota: QuotaWrites, rings: 
       return found.map(findingOf);
     },
     async getUsage(organizationId) {
-      const organization = await findTimed(organizations, { id: organizationId });
-      if (organization === null) throw new RangeError(`There is no organization ${organizationId}.`);
+      const organization = await findTimed(organizations, { id: organizationId, ...LIVING });
+      if (organization === null) return null;
       const month = monthOf(organization.now.getTime());
       const usage = { limit: organization.monthlyUrlQuota, ...(await quota.chargedIn(organizationId, month)) };
       return { month, ...usage, remaining: freeOf(usage), resetsAt: resetsAt(month) };

@@ -3,6 +3,7 @@ import { type CrawlId, type EpochMs, type KeyId, siteIdOf } from '#domain/ids.ts
 import { CANCELLED_ERROR } from '#domain/lease.ts';
 import { monthOf, resetsAt } from '#domain/quota.ts';
 import type { CrawlStore, CreateCrawlOutcome, NewCrawl } from '../crawl-store.ts';
+import { LIVING } from './account-reads.ts';
 import { idempotencyIdOf } from './crawl-ids.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import { type CrawlSteps, outboxEntry } from './crawl-steps.ts';
@@ -90,8 +91,8 @@ export function createCrawlWrites(
   /** One try; undefined when another caller has got ahead with the same idempotency key. */
   async function create(asked: NewCrawl): Promise<CreateCrawlOutcome | undefined> {
     const { organizationId, idempotency } = asked;
-    const organization = await findTimed(organizations, { id: organizationId });
-    if (organization === null) throw new RangeError(`There is no organization ${organizationId}.`);
+    const organization = await findTimed(organizations, { id: organizationId, ...LIVING });
+    if (organization === null) return { kind: 'no_organization' };
     const month = monthOf(organization.now.getTime());
     const record = await recordOf(asked, organization.now.getTime());
     // Whoever meets a record goes on with the crawl that it names, under the key that it names: it may be half made.

@@ -10,6 +10,7 @@ import type {
   MetaDocument,
   OrganizationDocument,
   PageDocument,
+  RemovalDocument,
   RingDocument,
   RobotsDocument,
   SiteDocument,
@@ -33,6 +34,7 @@ export type Database = {
   readonly usage: Collection<UsageDocument>;
   readonly events: Collection<EventDocument>;
   readonly trash: Collection<TrashDocument>;
+  readonly removals: Collection<RemovalDocument>;
   readonly robots: Collection<RobotsDocument>;
 };
 
@@ -50,6 +52,7 @@ export const databaseOf = (db: Db): Database => ({
   usage: db.collection('usage'),
   events: db.collection('events'),
   trash: db.collection('trash'),
+  removals: db.collection('removals'),
   robots: db.collection('robots'),
 });
 
@@ -95,10 +98,14 @@ export const atMost = <T>(cursor: FindCursor<T>, most: number): Promise<T[]> =>
     .batchSize(most + 1)
     .toArray();
 
-/** Deletes up to `limit` records that match; answers how many. One that matches no more when its turn comes stays. */
+/**
+ * Deletes up to `limit` records that match; answers how many there were, also when somebody else has deleted them meanwhile: 0 says that there
+ * are none. One that matches no more when its turn comes stays.
+ */
 export async function deleteSome<T extends object>(collection: Collection<T>, filter: Filter<T>, limit: number): Promise<number> {
   const some = await atMost(collection.find(filter, { projection: { _id: 1 } }), limit);
   if (some.length === 0) return 0;
   const named = { _id: { $in: some.map(({ _id }) => _id) } } as Filter<T>;
-  return (await collection.deleteMany({ $and: [named, filter] } as Filter<T>)).deletedCount;
+  await collection.deleteMany({ $and: [named, filter] } as Filter<T>);
+  return some.length;
 }

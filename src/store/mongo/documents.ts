@@ -30,6 +30,8 @@ export type OrganizationDocument = {
   readonly createdAt: Date;
   /** The highest number of its log that was swept: numbers never start again. */
   readonly sweptSeq: number;
+  /** Since when it is being removed; absent otherwise. */
+  readonly removedAt?: Date;
 };
 
 export type KeyDocument = {
@@ -154,6 +156,18 @@ export type TrashDocument = {
   readonly idempotencyId: string | null;
   /** When all that belonged to it had gone. */
   readonly emptiedAt: Date | null;
+};
+
+/**
+ * What is remembered of an organization that was removed, its name not, until what a writer may have brought in late, which was paused since
+ * before the removal, has been looked for.
+ */
+export type RemovalDocument = {
+  readonly _id: OrganizationId;
+  /** Those of its keys that are gone: a start ring knows nothing else. */
+  readonly keyIds: readonly KeyId[];
+  /** When its record went. */
+  readonly endedAt: Date | null;
 };
 
 export type RobotsDocument = {

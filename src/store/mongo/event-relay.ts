@@ -1,4 +1,5 @@
 import type { EpochMs, OrganizationId } from '#domain/ids.ts';
+import { LIVING } from './account-reads.ts';
 import type { Database } from './database.ts';
 import type { CrawlDocument, EventDocument, OutboxEntry } from './documents.ts';
 import { ifAbsent, untilWon } from './retry.ts';
@@ -10,16 +11,16 @@ export type Told = Pick<CrawlDocument, '_id' | 'organizationId' | 'startedAt' | 
 export type EventRelay = {
   /** Moves up to `most` events of a crawl, in their order; answers how many it took out of the outbox. */
   relayCrawl(crawl: Told, most: number): Promise<number>;
-  /** The highest number that the organization's log has had; 0 before the first. */
-  lastSeq(organizationId: OrganizationId): Promise<number>;
+  /** The highest number that the organization's log has had; 0 before the first, null when the organization does not exist. */
+  lastSeq(organizationId: OrganizationId): Promise<number | null>;
 };
 
 export function createEventRelay({ events, crawls, organizations }: Database): EventRelay {
   // Those that were swept are read last: they are noted before their events go.
-  async function lastSeq(organizationId: OrganizationId): Promise<number> {
+  async function lastSeq(organizationId: OrganizationId): Promise<number | null> {
     const last = await events.findOne({ organizationId }, { sort: { seq: -1 }, projection: { seq: 1 } });
-    const swept = await organizations.findOne({ id: organizationId }, { projection: { sweptSeq: 1 } });
-    return Math.max(last?.seq ?? 0, swept?.sweptSeq ?? 0);
+    const organization = await organizations.findOne({ id: organizationId, ...LIVING }, { projection: { sweptSeq: 1 } });
+    return organization === null ? null : Math.max(last?.seq ?? 0, organization.sweptSeq);
   }
 
   function eventOf(crawl: Told, { key, type, snapshot }: OutboxEntry): Omit<EventDocument, 'seq'> {
@@ -40,7 +41,9 @@ export function createEventRelay({ events, crawls, organizations }: Database): E
         const isThere = async (): Promise<boolean> =>
           (await events.findOne({ organizationId, key: event.key }, { projection: { _id: 1 } })) !== null;
         await untilWon(async () => {
-          const seq = (await lastSeq(organizationId)) + 1;
+          const last = await lastSeq(organizationId);
+          if (last === null) return true; // the log goes, too
+          const seq = last + 1;
           if (await ifAbsent(() => events.insertOne({ ...event, seq }))) return true;
           // The key is taken: another relay has done it. Or the number is: the next one, then.
           return (await isThere()) ? true : undefined;

@@ -3,6 +3,7 @@ import { TOMBSTONE_MS } from '#domain/quota.ts';
 import type { EventStore } from '../event-store.ts';
 import { atMost, type Database, deleteSome, timeOf } from './database.ts';
 import type { EventRelay } from './event-relay.ts';
+import type { OrganizationRemovals } from './organization-removal.ts';
 import type { Removal } from './removal.ts';
 
 /** The most records that one step of the sweep removes. */
@@ -11,7 +12,12 @@ const SWEEP_CRAWLS = 50;
 
 export type EventWrites = Pick<EventStore, 'relayEvents' | 'sweep'>;
 
-export function createEventWrites(database: Database, relay: EventRelay, removal: Removal): EventWrites {
+export function createEventWrites(
+  database: Database,
+  relay: EventRelay,
+  removal: Removal,
+  organizationRemovals: OrganizationRemovals,
+): EventWrites {
   const { crawls, events, organizations, idempotency, robots } = database;
 
   async function retireCrawls(before: EpochMs): Promise<number> {
@@ -53,7 +59,10 @@ export function createEventWrites(database: Database, relay: EventRelay, removal
     async sweep({ crawlsMs, idempotencyMs }) {
       const now = await timeOf(database);
       return (
-        (await removal.empty(SWEEP_STEP, now - TOMBSTONE_MS)) ||
+        (await organizationRemovals.continueFirst()) ||
+        (await removal.empty(SWEEP_STEP)) ||
+        (await removal.emptyLate(SWEEP_STEP, now - TOMBSTONE_MS)) ||
+        (await organizationRemovals.removeLate(now - TOMBSTONE_MS)) ||
         (await retireCrawls(now - crawlsMs)) ||
         (await sweepEvents(now - crawlsMs)) ||
         (await deleteSome(idempotency, { createdAt: { $lt: new Date(now - idempotencyMs) } }, SWEEP_STEP)) ||

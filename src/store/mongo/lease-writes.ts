@@ -3,18 +3,20 @@ import type { LeaseToken, OrganizationId } from '#domain/ids.ts';
 import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, RunStore } from '../run-store.ts';
+import { LIVING } from './account-reads.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import { type CrawlSteps, heldBy } from './crawl-steps.ts';
 import { type Database, timeOf } from './database.ts';
 import type { CrawlDocument } from './documents.ts';
 import type { PageWrites } from './page-writes.ts';
 import type { QuotaWrites } from './quota-writes.ts';
+import type { Removal } from './removal.ts';
 import { untilWon } from './retry.ts';
 import { upsertSite } from './sites.ts';
 
 export type LeaseWrites = Pick<RunStore, 'claim' | 'heartbeat' | 'release' | 'reapLeases'>;
 
-const HELD = { 'lease.token': { $gt: '' } };
+export const HELD = { 'lease.token': { $gt: '' } };
 const EXPIRY = { $add: ['$lease.beatAt', '$lease.ms'] };
 const EXPIRED = { $expr: { $lte: [EXPIRY, '$$NOW'] } };
 const LIVE = { $expr: { $gt: [EXPIRY, '$$NOW'] } };
@@ -22,12 +24,20 @@ export const LIVE_LEASE = { ...HELD, ...LIVE } as Filter<CrawlDocument>;
 
 /** How many claimable crawls are tried before they are looked for anew: other workers try the same ones. */
 const CANDIDATES = 10;
+/** Crawls of an organization that is gone, or going, which are taken away when one of them would be claimed. */
+const DISCARDED_AT_ONCE = 500;
 const CANDIDATE = { organizationId: 1, startedAt: 1, 'lease.token': 1 } as const;
 type Candidate = Pick<CrawlDocument, '_id' | 'organizationId' | 'startedAt'> & { readonly lease: Pick<CrawlDocument['lease'], 'token'> };
 const byAge = (a: Candidate, b: Candidate): number => a.startedAt.getTime() - b.startedAt.getTime() || (a._id < b._id ? -1 : 1);
 
-export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: QuotaWrites, pages: PageWrites): LeaseWrites {
-  const { crawls } = database;
+export function createLeaseWrites(
+  database: Database,
+  steps: CrawlSteps,
+  quota: QuotaWrites,
+  pages: PageWrites,
+  removal: Pick<Removal, 'discard'>,
+): LeaseWrites {
+  const { crawls, organizations } = database;
 
   const leasesOn = (authority: string): Promise<number> => crawls.countDocuments({ authority, ...LIVE_LEASE });
 
@@ -72,6 +82,9 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
       .toArray();
     return next?._id ?? null;
   }
+
+  const isLiving = async (id: OrganizationId): Promise<boolean> =>
+    (await organizations.findOne({ id, ...LIVING }, { projection: { _id: 1 } })) !== null;
 
   const oldestOf = (organizationId: OrganizationId): Promise<Candidate[]> =>
     crawls
@@ -121,6 +134,11 @@ export function createLeaseWrites(database: Database, steps: CrawlSteps, quota: 
         }
         const candidates = await nextOf(seen);
         if (candidates === null) return null;
+        const [first] = candidates;
+        if (first !== undefined && !(await isLiving(first.organizationId))) {
+          await removal.discard({ organizationId: first.organizationId }, DISCARDED_AT_ONCE);
+          return undefined;
+        }
         const taken = await take(candidates, token, leaseMs);
         return taken === undefined ? undefined : { crawl: taken, at: taken.lease.beatAt?.getTime() ?? 0 };
       });

@@ -12,6 +12,7 @@ import { createEventRelay } from './event-relay.ts';
 import { createEventWrites } from './event-writes.ts';
 import { createLeadership } from './leadership.ts';
 import { createLeaseWrites } from './lease-writes.ts';
+import { createOrganizationRemovals } from './organization-removal.ts';
 import { createPageWrites } from './page-writes.ts';
 import { createQuotaWrites } from './quota-writes.ts';
 import { createRemoval } from './removal.ts';
@@ -29,18 +30,20 @@ export function createOperations(database: Database): Operations {
   const relay = createEventRelay(database);
   const steps = createCrawlSteps(database, quota, pages);
   const removal = createRemoval(database, steps, relay);
+  const organizations = createOrganizationRemovals(database, removal);
   return {
     ...createAccountReads(database),
     ...createAccountWrites(database, quota),
     ...createCrawlReads(database, quota, rings),
     ...createCrawlLists(database),
     ...createCrawlWrites(database, steps, quota, rings, removal),
-    ...createLeaseWrites(database, steps, quota, pages),
+    ...createLeaseWrites(database, steps, quota, pages, removal),
     ...createRunReads(database, pages),
     ...createRunWrites(database, steps, quota, pages),
     ...createEventReads(database),
     ...createLeadership(database),
-    ...createEventWrites(database, relay, removal),
+    ...createEventWrites(database, relay, removal, organizations),
+    ...organizations.port,
     ...createCopies(database, steps, quota, pages, relay),
   };
 }

@@ -2,6 +2,7 @@ import type { Month } from '#domain/batch.ts';
 import type { CrawlId, OrganizationId } from '#domain/ids.ts';
 import { chunkOf, type Hold } from '#domain/quota.ts';
 import type { Grant } from '../run-store.ts';
+import { LIVING } from './account-reads.ts';
 import type { LightCrawl } from './crawl-records.ts';
 import type { Database } from './database.ts';
 import type { HoldDocument, UsageDocument } from './documents.ts';
@@ -14,14 +15,14 @@ export type Charged = { readonly used: number; readonly reserved: number };
  * stored the pages, and comes here when the hold is closed: what is used is the sum of both.
  */
 export type QuotaWrites = {
-  /** The record of a month, under the organization's present limit; made when absent. Throws a `RangeError` without organization. */
-  usageOf(organizationId: OrganizationId, month: Month): Promise<UsageDocument>;
+  /** The record of a month, under the organization's present limit; made when absent. Null when the organization does not exist. */
+  usageOf(organizationId: OrganizationId, month: Month): Promise<UsageDocument | null>;
   /** What is charged, and what is held and not used yet. */
   chargedIn(organizationId: OrganizationId, month: Month): Promise<Charged>;
   /** The open holds of a crawl. */
   holdsOf(crawl: LightCrawl): Promise<Hold[]>;
   /**
-   * Null when the crawl has ended. `note`, called before the crawl gets its first pages of the month, puts the month among its `months`
+   * Null when the crawl has ended, or its organization is gone. `note`, called before the crawl gets its first pages of the month, puts the month among its `months`
    * and answers false when it is no longer held.
    */
   grant(crawl: LightCrawl, month: Month, wanted: number, note: () => Promise<boolean>): Promise<Grant | null>;
@@ -45,10 +46,11 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
   }
 
   const usageOf: QuotaWrites['usageOf'] = (organizationId, month) =>
-    untilWon(async () => {
+    untilWon<UsageDocument | null>(async () => {
       const _id = usageId(organizationId, month);
-      const [organization, found] = await Promise.all([organizations.findOne({ id: organizationId }), usage.findOne({ _id })]);
-      if (organization === null) throw new RangeError(`There is no organization ${organizationId}.`);
+      const ofOrganization = { id: organizationId, ...LIVING };
+      const [organization, found] = await Promise.all([organizations.findOne(ofOrganization), usage.findOne({ _id })]);
+      if (organization === null) return null;
       const { monthlyUrlQuota: limit, quotaVersion: limitVersion } = organization;
       if (found === null) {
         const first = { _id, limit, limitVersion, used: 0, free: limit, holds: {}, closings: 0 };
@@ -66,6 +68,7 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
    */
   async function close(crawl: LightCrawl, month: Month): Promise<true | undefined> {
     const found = await usageOf(crawl.organizationId, month);
+    if (found === null) return true;
     const hold: HoldDocument | undefined = found.holds[crawl._id];
     const path = `holds.${crawl._id}`;
     const used = crawl.charged[month] ?? 0;
@@ -114,6 +117,7 @@ export function createQuotaWrites({ organizations, usage, crawls }: Database): Q
     grant: ({ _id, organizationId, charged }, month, wanted, note) =>
       untilWon<Grant | null>(async () => {
         const found = await usageOf(organizationId, month);
+        if (found === null) return null;
         const hold: HoldDocument | undefined = found.holds[_id];
         const granted = hold?.granted ?? 0;
         const used = charged[month] ?? 0;

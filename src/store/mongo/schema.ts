@@ -19,7 +19,7 @@ const unique = (...fields: string[]): IndexDescription => ({ ...by(...fields), u
  * organization; everything else is unique by `_id` alone. None is partial.
  */
 export const INDEXES: Readonly<Partial<Record<keyof Database, readonly IndexDescription[]>>> = {
-  organizations: [by('id')],
+  organizations: [by('id'), { ...by('removedAt'), sparse: true }],
   keys: [by('secretHash'), by('organizationId', 'createdAt', '_id')],
   idempotency: [by('createdAt')],
   sites: [by('organizationId', 'authority')],

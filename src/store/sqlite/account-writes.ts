@@ -45,17 +45,19 @@ export function createAccountWrites(sql: Sql, now: () => EpochMs): AccountWrites
       return { keyCreated: insertKey(key) === 1 };
     },
     createOrganization(organization) {
-      const named = reads.findOrganization(organization.name);
-      if (named !== null && named.id !== organization.id) return 'taken';
+      const named = sql.get<{ id: string }>('select id from organizations where name = ?', organization.name);
+      if (named !== undefined && named.id !== organization.id) return 'taken';
       insertOrganization(organization);
       return reads.findOrganization(organization.id) ?? 'taken';
     },
     setMonthlyUrlQuota(id, monthlyUrlQuota) {
-      sql.run('update organizations set monthly_url_quota = ? where id = ?', monthlyUrlQuota, id);
+      sql.run('update organizations set monthly_url_quota = ? where id = ? and removed_at is null', monthlyUrlQuota, id);
       const organization = reads.findOrganization(id);
       return organization?.id === id ? organization : null;
     },
     createKey(key) {
+      if (reads.findOrganization(key.organizationId)?.id !== key.organizationId)
+        throw new RangeError(`There is no organization ${key.organizationId}.`);
       insertKey(key);
       return mustFind(key.id);
     },

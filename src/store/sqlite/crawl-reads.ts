@@ -127,11 +127,11 @@ export function createCrawlReads(sql: Sql, now: () => EpochMs): CrawlReads {
       const month = monthOf(now());
       const row = sql.get<{ monthly_url_quota: number; used: number | null; reserved: number | null }>(
         `select monthly_url_quota, used, reserved from organizations
-         left join usage on usage.organization_id = organizations.id and month = ? where organizations.id = ?`,
+         left join usage on usage.organization_id = organizations.id and month = ? where organizations.id = ? and removed_at is null`,
         month,
         organizationId,
       );
-      if (row === undefined) throw new RangeError(`There is no organization ${organizationId}.`);
+      if (row === undefined) return null;
       const usage = { limit: row.monthly_url_quota, used: row.used ?? 0, reserved: row.reserved ?? 0 };
       return { month, ...usage, remaining: freeOf(usage), resetsAt: resetsAt(month) };
     },

@@ -84,3 +84,6 @@ export const WAITING = `with recursive waiting (id) as (
             where state = 'running' and lease_token is null and organization_id > waiting.id)
     from waiting where waiting.id is not null
   )`;
+
+/** Whether an organization of `WAITING` is none that is being removed. */
+export const LIVING = 'not exists (select 1 from organizations where organizations.id = waiting.id and removed_at is not null)';

@@ -76,6 +76,7 @@ export function createCrawlWrites(sql: Sql, now: () => EpochMs, steps: CrawlStep
       const at = now();
       const { organizationId, keyId } = crawl;
       const limit = quota.limitOf(organizationId);
+      if (limit === null) return { kind: 'no_organization' };
       const ring = readRing(sql, keyId);
       const starts = allowanceOf(ring, at);
       const earlier = repeated(crawl, at) ?? getCrawl(organizationId, crawl.id);

@@ -8,14 +8,17 @@ import { type CrawlReads, createCrawlReads } from './crawl-reads.ts';
 import { createCrawlSteps } from './crawl-steps.ts';
 import { type CrawlWrites, createCrawlWrites } from './crawl-writes.ts';
 import { createEventReads, type EventReads } from './event-reads.ts';
+import { createEventRelay, type EventRelay } from './event-relay.ts';
 import { createEventWrites, type EventWrites } from './event-writes.ts';
 import { createLeadership, type Leadership } from './leadership.ts';
 import { createLeaseWrites, type LeaseWrites } from './lease-writes.ts';
+import { createOrganizationRemovals, type OrganizationRemovals } from './organization-removal.ts';
 import { createPageWrites } from './page-writes.ts';
 import { createQuotaWrites } from './quota-writes.ts';
 import { createRunReads, type RunReads } from './run-reads.ts';
 import { createRunWrites, type RunWrites } from './run-writes.ts';
 import type { Sql } from './sql.ts';
+import { createTrash } from './trash.ts';
 
 /** What reads, on any connection. */
 export type Reads = AccountReads & CrawlReads & CrawlLists & RunReads & EventReads & CopyReads;
@@ -25,7 +28,9 @@ export type Writes = AccountWrites &
   CrawlWrites &
   LeaseWrites &
   RunWrites &
+  EventRelay &
   EventWrites &
+  OrganizationRemovals &
   Leadership &
   CopyWrites & {
     /** Proves that the writing connection can begin a transaction. */
@@ -44,12 +49,17 @@ export const createReads = (sql: Sql, now: () => EpochMs): Reads => ({
 export function createWrites(sql: Sql, now: () => EpochMs): Writes {
   const quota = createQuotaWrites(sql);
   const steps = createCrawlSteps(sql, quota);
+  const trash = createTrash(sql);
+  const relay = createEventRelay(sql);
+  const removals = createOrganizationRemovals(sql, now, relay, trash);
   return {
     ...createAccountWrites(sql, now),
     ...createCrawlWrites(sql, now, steps, quota),
     ...createLeaseWrites(sql, now, steps, quota),
     ...createRunWrites(sql, now, steps, quota, createPageWrites(sql)),
-    ...createEventWrites(sql, now),
+    ...relay,
+    ...removals,
+    ...createEventWrites(sql, now, trash, removals),
     ...createLeadership(now),
     ...createCopyWrites(sql),
     ping() {},

@@ -115,9 +115,25 @@ function exerciseAll(sql: Sql): string[] {
   reads.countLiveLeases();
   writes.deleteCrawl(organization.id, id);
   while (writes.sweep({ crawlsMs: -1_000, idempotencyMs: -1_000 }) > 0);
+  removeOne(reads, writes);
 
   expect([...called].sort()).toEqual([...Object.keys(allReads), ...Object.keys(allWrites)].sort());
   return sql.texts();
+}
+
+/** An organization with a crawl, and another crawl of which only pages have been copied in. */
+function removeOne(reads: Reads, writes: Writes): void {
+  const organization: NewOrganization = { id: randomUUID() as never, name: 'removed', monthlyUrlQuota: 10 };
+  writes.createOrganization(organization);
+  const { id: keyId } = writes.createKey(newKey(organization.id));
+  const crawl = newCrawl({ organizationId: organization.id, keyId });
+  writes.createCrawl(crawl);
+  const page = { ...discovered(0), ...fetched(0) };
+  writes.insertCopies('page', { organizationId: organization.id, crawlId: randomUUID() as CrawlId }, [page]);
+  writes.beginOrganizationRemoval(organization.id);
+  expect(reads.listOrganizationRemovals()).toHaveLength(1);
+  while (writes.continueOrganizationRemoval(organization.id) > 0);
+  expect(reads.listOrganizationRemovals()).toEqual([]);
 }
 
 /** Every method of the copies, for each kind. */

@@ -12,7 +12,8 @@ type UsageRow = { used: number; reserved: number };
  * step here. The lease is checked in the same transaction, so that no late grant can leak into a settled hold.
  */
 export type QuotaWrites = {
-  limitOf(organizationId: OrganizationId): number;
+  /** Null when the organization does not exist. */
+  limitOf(organizationId: OrganizationId): number | null;
   /** What is charged so far. */
   usedIn(organizationId: OrganizationId, month: Month): number;
   holdsOf(crawl: number): Hold[];
@@ -29,11 +30,11 @@ export function createQuotaWrites(sql: Sql): QuotaWrites {
       used: 0,
       reserved: 0,
     };
-  const limitOf = (organizationId: OrganizationId): number => {
-    const row = sql.get<{ monthly_url_quota: number }>('select monthly_url_quota from organizations where id = ?', organizationId);
-    if (row === undefined) throw new RangeError(`There is no organization ${organizationId}.`);
-    return row.monthly_url_quota;
-  };
+  const limitOf = (organizationId: OrganizationId): number | null =>
+    sql.get<{ monthly_url_quota: number }>(
+      'select monthly_url_quota from organizations where id = ? and removed_at is null',
+      organizationId,
+    )?.monthly_url_quota ?? null;
   const holdsOf = (crawl: number): Hold[] =>
     sql
       .all<Hold>('select month, granted, used from holds where crawl = ? and closed_at is null order by month', crawl)
@@ -46,7 +47,7 @@ export function createQuotaWrites(sql: Sql): QuotaWrites {
     grant({ n, organization_id: organizationId }, month, wanted) {
       const usage = usageOf(organizationId, month);
       const hold = holdsOf(n).find((one) => one.month === month) ?? { granted: 0, used: 0 };
-      const chunk = chunkOf(freeOf({ limit: limitOf(organizationId), ...usage }), wanted);
+      const chunk = chunkOf(freeOf({ limit: limitOf(organizationId) ?? 0, ...usage }), wanted);
       // A crawl that still holds unused pages is told of them: the answer to its last grant may have been lost.
       if (chunk === 0 && wanted > 0 && hold.granted === hold.used) return { kind: usage.reserved > 0 ? 'wait' : 'exhausted' };
       if (chunk > 0) {

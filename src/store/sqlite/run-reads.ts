@@ -1,6 +1,6 @@
 import type { EpochMs } from '#domain/ids.ts';
 import type { RunStore, StoredRobots } from '../run-store.ts';
-import { WAITING } from './crawl-rows.ts';
+import { LIVING, WAITING } from './crawl-rows.ts';
 import { type FrontierRow, type LinkedPageRow, linkedPageOf, PAGE, type PageRow, pageOf } from './page-rows.ts';
 import type { Sql, Sync } from './sql.ts';
 
@@ -10,7 +10,7 @@ const CLAIMABLE = `from crawls indexed by crawls_claimable where state = 'runnin
 const QUEUE = `
   ${WAITING}
   select total(waiting) as waiting, min(since) as since from (
-    select (select count(*) ${CLAIMABLE}) as waiting, (select min(started_at) ${CLAIMABLE}) as since from waiting where id is not null
+    select (select count(*) ${CLAIMABLE}) as waiting, (select min(started_at) ${CLAIMABLE}) as since from waiting where id is not null and ${LIVING}
   )`;
 
 export type RunReads = Sync<RunStore, 'getQueue' | 'readFrontier' | 'readPages' | 'readPagesBySeq' | 'getRobots'>;

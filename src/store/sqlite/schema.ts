@@ -109,4 +109,8 @@ export const MIGRATIONS: readonly string[] = [
     organization_id text not null, crawl_id text not null, n integer not null unique, primary key (organization_id, crawl_id)
   ) without rowid;
   `,
+  `
+  alter table organizations add column removed_at integer;
+  create index organizations_removed on organizations (name) where removed_at is not null;
+  `,
 ];
