@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageFacts } from '#domain/page.ts';
+import { FLAT, heapUsed } from '#service/fixtures/heap.ts';
 import { decodeText, isHtml, looksLikeHtml, type ParsedPage, parseHtml } from './parse-html.ts';
 
 const url = new URL('https://example.com/dir/page?q=1');
@@ -73,6 +74,28 @@ describe('facts', () => {
   });
   it('are bounded', async () => {
     expect((await factsOf(`<title>${'x'.repeat(100_000)}</title>`)).title.length).toBe(2_048);
+  });
+  // JSON with half a character in it is refused by the parsers of some clients, and with it a whole page of a list
+  it('end with a whole character where they are cut', async () => {
+    expect((await factsOf(`<title>${'x'.repeat(2_047)}\u{1f600}</title>`)).title).toMatch(/x\ufffd$/);
+    expect((await factsOf(`<html lang="${'x'.repeat(63)}\u{1f600}">`)).lang).toMatch(/x\ufffd$/);
+  });
+  // 1,200 pages that wait for their retry, or for a store that is away, each of 5 MB, took the process with them
+  it.each([
+    ['a title', (text: string) => `<title>${text}</title>`],
+    ['a description', (text: string) => `<meta name=description content="${text}">`],
+    ['a language', (text: string) => `<html lang="${text}">`],
+  ])('of %s keep no page in memory', async (_, write) => {
+    const read = async (index: number) => {
+      const html = `${write(`number-${index}-without-any-space`)}<p>${'x'.repeat(1_000_000)}`;
+      return factsOf(decodeText(Buffer.from(html), 'text/html; charset=utf-8'));
+    };
+    await read(0);
+    const before = heapUsed();
+    const kept: unknown[] = [];
+    while (kept.length < 40) kept.push(await read(kept.length));
+    expect(heapUsed() - before).toBeLessThan(FLAT);
+    expect(kept).toHaveLength(40);
   });
   it('of a page that is nested without end are those of its beginning, in bounded time', async () => {
     for (const hostile of ['<b>'.repeat(1_700_000), `${'<b>'.repeat(1_900)}${'</i>'.repeat(1_200_000)}`]) {

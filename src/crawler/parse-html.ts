@@ -27,6 +27,7 @@ const READ_TAGS: ReadonlySet<string> = new Set('a area base body h1 html img lin
 /** More distinct references than this are not read from one page. */
 const MAX_REFERENCES = 50_000;
 const MAX_TEXT = 2_048;
+const MAX_LANG = 64;
 /** The parser's work on each tag grows with the elements that are open. */
 const MAX_NESTING = 2_000;
 const SLICE_LENGTH = 256 * 1024;
@@ -59,7 +60,9 @@ export function decodeText(body: Buffer, contentType: string | null): string {
   }
 }
 
-const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT);
+/** The beginning of a text: with no half of a character at its end, and in memory of its own, for a part of a text keeps the whole page. */
+const beginning = (text: string, most: number): string => Buffer.from(text.slice(0, most)).toString();
+const collapse = (text: string): string => beginning(text.replace(/\s+/g, ' ').trim(), MAX_TEXT);
 const tokens = (text: string): string[] => text.toLowerCase().split(/[\s,]+/);
 
 const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -143,7 +146,7 @@ export async function parseHtml(html: string, url: URL, asked = NO_DIRECTIVES): 
         if (attributes.href !== undefined) base ??= pageUrl(attributes.href, url);
         break;
       case 'html':
-        lang ??= attributes.lang?.trim().slice(0, 64) ?? null;
+        if (attributes.lang !== undefined) lang ??= beginning(attributes.lang.trim(), MAX_LANG);
         break;
       case 'body':
         inBody = true;
