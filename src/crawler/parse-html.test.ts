@@ -97,8 +97,9 @@ describe('facts', () => {
     expect(heapUsed() - before).toBeLessThan(FLAT);
     expect(kept).toHaveLength(40);
   });
-  it('of a page that is nested without end are those of its beginning, in bounded time', async () => {
-    for (const hostile of ['<b>'.repeat(1_700_000), `${'<b>'.repeat(1_900)}${'</i>'.repeat(1_200_000)}`]) {
+  // three sites of such pages made another tenant's crawl take 42 s instead of 0.6: closing tags were looked for among 2,000 elements
+  it('of a page that is nested deeper than browsers go are those of its beginning, in bounded time', async () => {
+    for (const hostile of ['<b>'.repeat(520), '<b>'.repeat(1_700_000), `${'<b>'.repeat(500)}${'</i>'.repeat(1_200_000)}`]) {
       const began = performance.now();
       const { facts, references: found, truncated } = await parse(`<title>Deep</title><a href=x>x</a>${hostile}<a href=y>y</a>`);
       expect(performance.now() - began).toBeLessThan(10_000);

@@ -28,9 +28,10 @@ const READ_TAGS: ReadonlySet<string> = new Set('a area base body h1 html img lin
 const MAX_REFERENCES = 50_000;
 const MAX_TEXT = 2_048;
 const MAX_LANG = 64;
-/** The parser's work on each tag grows with the elements that are open. */
-const MAX_NESTING = 2_000;
-const SLICE_LENGTH = 256 * 1024;
+/** As deep as browsers go. The parser's work on each tag grows with the elements that are open: a closing tag is looked for among them. */
+const MAX_NESTING = 512;
+/** Takes milliseconds of any text, however hostile. */
+const SLICE_LENGTH = 64 * 1024;
 /** Parsing goes on at most this long, and a slice, before others get their turn, in milliseconds. */
 const SLICE_MS = 20;
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i;
