@@ -42,7 +42,7 @@ function summary({ url, state, error, counters, startedAt, finishedAt, findingsC
   const counts = { crawled: fetched, redirected, 'without response': failed, blocked, 'not visited': urlsQueued(counters) };
   const told = Object.entries(counts).filter(([name, count]) => count > 0 || name === 'crawled');
   const found = findingsCount === null ? 'not analysed' : findingsCount === 0 ? 'no findings' : counted(findingsCount, 'finding');
-  const how = error === null ? '' : `${error}\n`;
+  const how = error === null ? '' : `${printable(error)}\n`;
   return `${url} ${state} in ${seconds} s\n${how}pages: ${told.map(([name, count]) => `${count} ${name}`).join(', ')}; ${found}\n`;
 }
 
