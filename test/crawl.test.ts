@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { freePort } from '../scripts/cluster/free-port.ts';
-import { answer, page, soundPage, startSite } from './fixtures/site.ts';
+import { answer, page, redirect, soundPage, startSite } from './fixtures/site.ts';
 import { runCli, spawnCli, tempDir } from './server-process.ts';
 
 const site = await startSite({
@@ -112,6 +112,17 @@ LOW description.duplicate: 1 finding
     expect(code).toBe(1);
     expect(stdout).toMatch(/ failed in [\d.]+ s\nCould not connect to 127\.0\.0\.1.*\npages: 0 crawled, .*; not analysed\n$/);
     expect(stderr).toMatch(/\ncrawlgate: the crawl failed\n$/);
+  });
+
+  // the line of robots.txt that decided is the site's own text, and was printed as it came
+  it('lets no site steer the terminal by why the crawl failed', async () => {
+    const hostile = await startSite({
+      '/robots.txt': answer(200, {}, 'User-agent: *\nDisallow: *\u001b]0;title\u0007'),
+      '/': redirect('/%1b]0;title%07'),
+    });
+    const { stdout } = await crawl(hostile.origin, '--allow-private');
+    expect(stdout).toContain('may not be crawled: robots.txt line 2: Disallow: *\ufffd]0;title\ufffd.\n');
+    await hostile.close();
   });
 
   it('crawls public addresses only, until it is told that others may be', async () => {

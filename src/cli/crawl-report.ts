@@ -50,7 +50,7 @@ function summary(
       : findingsCount === 0
         ? 'no findings'
         : `${counted(findingsCount, 'finding')} (${bySeverity(findings)})`;
-  const how = error === null ? '' : `${error}\n`;
+  const how = error === null ? '' : `${printable(error)}\n`;
   return `${url} ${state} in ${seconds} s\n${how}pages: ${told.map(([name, count]) => `${count} ${name}`).join(', ')}; ${found}\n`;
 }
 

@@ -49,7 +49,7 @@ export async function openPrivateService({ config: given, cut }: PrivateServiceO
   const shutdown = createShutdown(log, cut);
   shutdown.add('files', FILES_MS, () => rmSync(dataDir, { recursive: true, force: true }));
   try {
-    setThreadFlags();
+    setThreadFlags(config);
     const metrics = createProcessMetrics();
     const backend = await openSqliteBackend({ config, log, shutdown, metrics, signal: cut }, path);
     const { store } = backend;

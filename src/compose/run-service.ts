@@ -43,7 +43,7 @@ export async function runService({ config, role, isTerminal, stopped, cut }: Run
   const log = createStderrLog(config.logLevel);
   const shutdown = createShutdown(log, cut);
   try {
-    setThreadFlags();
+    setThreadFlags(config);
     const metrics = createProcessMetrics();
     const backend = await openBackend({ config, log, shutdown, metrics, signal: stopped });
     const store = metrics.measured(backend.store, role === 'worker' ? 'worker' : 'clients');

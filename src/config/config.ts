@@ -214,3 +214,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const values = Object.fromEntries(entries) as Values;
   return { ...values, store: values.store ?? { kind: 'sqlite', path: resolve(values.dataDir, 'crawlgate.db') } };
 }
+
+/**
+ * Sets how many threads the process has for what cannot wait in the event loop, unless the environment says so. Has no effect once one of
+ * them was needed.
+ */
+export function setThreadPool(size: number): void {
+  process.env.UV_THREADPOOL_SIZE ??= String(size);
+}

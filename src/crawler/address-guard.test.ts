@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -74,6 +75,27 @@ describe('the address guard', () => {
     await expect(connect(guard({ 'example.com': ['127.0.0.1'] }), 'example.com', port)).rejects.toBeInstanceOf(AddressNotAllowed);
     await expect(connect(guard({}), '127.0.0.1', port)).rejects.toBeInstanceOf(AddressNotAllowed);
     expect(connections()).toBe(1);
+  });
+
+  // a site whose name server had fallen silent had a look-up under way for each of its connections, and no other name was looked up
+  it('looks a name up once for all who connect meanwhile, and anew for who comes later', async () => {
+    const { port } = await listen();
+    const asked: PromiseWithResolvers<LookupAddress[]>[] = [];
+    const guarded = createAddressGuard({
+      allowNetworks: [parseNetwork('127.0.0.1')],
+      connectMs: 1_000,
+      lookup() {
+        const answer = Promise.withResolvers<LookupAddress[]>();
+        asked.push(answer);
+        return answer.promise;
+      },
+    });
+    const connecting = [connect(guarded, 'slow.example', port), connect(guarded, 'slow.example', port)];
+    asked[0]?.resolve([{ address: '127.0.0.1', family: 4 }]);
+    expect([await Promise.all(connecting), asked.length]).toEqual([['127.0.0.1', '127.0.0.1'], 1]);
+    const later = connect(guarded, 'slow.example', port);
+    asked[1]?.resolve([{ address: '10.0.0.1', family: 4 }]);
+    await expect(later).rejects.toBeInstanceOf(AddressNotAllowed);
   });
 
   it('looks a name up once a connection, so that a second answer cannot differ', async () => {

@@ -11,6 +11,21 @@ export type Lookup = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export const lookupBySystem: Lookup = (hostname) => systemLookup(hostname, { all: true, order: 'verbatim' });
 
+/**
+ * One look-up of a name at a time, shared by all who ask meanwhile. A look-up cannot be given up, and the process can have a few of them
+ * under way: a site whose name server falls silent must not take them all.
+ */
+function shared(lookup: Lookup): Lookup {
+  const underWay = new Map<string, ReturnType<Lookup>>();
+  return (hostname) => {
+    const known = underWay.get(hostname);
+    if (known !== undefined) return known;
+    const answer = lookup(hostname).finally(() => underWay.delete(hostname));
+    underWay.set(hostname, answer);
+    return answer;
+  };
+}
+
 export type AddressGuard = {
   /** Why `url` may not be asked for, as far as its port and a literal host tell; null when a connection may be tried. */
   readonly refusal: (url: URL) => string | null;
@@ -25,7 +40,8 @@ export type AddressGuard = {
 
 type Deps = { readonly allowNetworks: readonly Network[]; readonly lookup: Lookup; readonly connectMs: number };
 
-export function createAddressGuard({ allowNetworks, lookup, connectMs }: Deps): AddressGuard {
+export function createAddressGuard({ allowNetworks, lookup: lookUp, connectMs }: Deps): AddressGuard {
+  const lookup = shared(lookUp);
   const refuseLiteral = (hostname: string): string | null => {
     const literal = ipLiteralOf(hostname);
     return literal !== null && !isAllowedAddress(literal, allowNetworks) ? `${hostname} is not a public address.` : null;

@@ -131,6 +131,27 @@ describe('the batcher', () => {
     expect(hasRoom).toBe(true);
   });
 
+  // 2,000 pages of 400 KB of links could wait for a store that is away, of each crawl: the thread may have a gigabyte
+  it('makes its callers wait while pages of too many bytes do', async () => {
+    const { batcher, finish } = open({ byHand: true });
+    const otherLinks = Array.from({ length: 4_000 }, (_, n) => `https://example.org/${String(n).padEnd(80, 'x')}`);
+    let waiting = 0;
+    let hasRoom = true;
+    while (hasRoom && waiting < 1_000) {
+      batcher.result(fetched(waiting++, { otherLinks }), null);
+      await vi.advanceTimersByTimeAsync(0);
+      hasRoom = await Promise.race([batcher.room().then(() => true), Promise.resolve().then(() => Promise.resolve(false))]);
+    }
+    expect(waiting).toBeLessThan(100);
+    const room = batcher.room();
+    await vi.advanceTimersByTimeAsync(200); // the batch under way begins
+    for (let commits = 0; commits < 100; commits++) {
+      finish();
+      await vi.advanceTimersByTimeAsync(200);
+    }
+    await room;
+  });
+
   it('stops at the answer that the lease is lost', async () => {
     const { batcher, batches, errors, finish } = open({ byHand: true });
     for (let seq = 0; seq < 150; seq++) batcher.discovered(found(seq));

@@ -33,8 +33,9 @@ type Item = { readonly bytes: number } & (
   | { readonly result: PageResult; readonly month: Month | null; readonly found?: undefined }
 );
 
-/** Pages that may wait before `room` makes their makers wait. */
+/** Pages that may wait, and their bytes, before `room` makes their makers wait: a page may have 400 KB of links. */
 const MAX_WAITING = 2_000;
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Estimates below are generous, but they are estimates. */
 const BATCH_BYTES = MAX_BATCH_BYTES * 0.75;
 
@@ -51,6 +52,7 @@ function resultBytes({ contentType, reason, redirectUrl, facts, links, otherLink
 
 export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps): Batcher {
   let waiting: Item[] = [];
+  let waitingBytes = 0;
   let number = lastBatch;
   let truncated = false;
   let committing = false;
@@ -58,6 +60,8 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
   let flushing: PromiseWithResolvers<void> | undefined;
   let roomy: PromiseWithResolvers<void> | undefined;
   let failure: { readonly error: unknown } | undefined;
+
+  const hasRoom = (): boolean => waiting.length < MAX_WAITING && waitingBytes < MAX_WAITING_BYTES;
 
   function cutBatch(): PageBatch {
     let bytes = 0;
@@ -71,6 +75,7 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
     const results: PageResult[] = [];
     const charges: Record<Month, number> = {};
     for (const item of waiting.slice(0, count)) {
+      waitingBytes -= item.bytes;
       if (item.found !== undefined) discovered.push(item.found);
       else {
         results.push(item.result);
@@ -78,7 +83,7 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
       }
     }
     waiting = waiting.slice(count);
-    if (waiting.length < MAX_WAITING) {
+    if (hasRoom()) {
       roomy?.resolve();
       roomy = undefined;
     }
@@ -123,6 +128,7 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
   function add(item: Item): void {
     if (failure !== undefined) return;
     waiting.push(item);
+    waitingBytes += item.bytes;
     if (committing) return;
     if (waiting.length >= MAX_BATCH_PAGES) next();
     else timer ??= setTimeout(next, MAX_BATCH_AGE_MS);
@@ -135,7 +141,7 @@ export function createBatcher({ lastBatch, commit, onCommitted, onError }: Deps)
       truncated = true;
     },
     room() {
-      if (waiting.length < MAX_WAITING || failure !== undefined) return Promise.resolve();
+      if (hasRoom() || failure !== undefined) return Promise.resolve();
       roomy ??= Promise.withResolvers();
       return roomy.promise;
     },

@@ -45,7 +45,10 @@ export type Frontier = {
 
 type Options = {
   readonly maxUrls: number;
-  /** How many pages may be queued, and how many may be blocked, beyond which a URL is dropped. */
+  /**
+   * How many pages may be queued, and how many may be blocked, beyond which a URL is dropped. Pages that turned out to be no page of the
+   * site (redirects, no response) keep their place among the queued: they count towards nothing else, so that a site could go on for ever.
+   */
   readonly maxQueued: number;
   /** Everything that was stored before, by seq. */
   readonly stored: readonly FrontierPage[];
@@ -63,6 +66,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
   let queued = 0;
   let blocked = 0;
   let fetched = 0;
+  let others = 0;
   let underWay = 0;
 
   function push(page: Pick<FrontierPage, 'seq' | 'url' | 'depth' | 'redirects'>): void {
@@ -83,6 +87,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
     if (page.status === 'queued') push(page);
     else if (page.status === 'fetched') fetched++;
     else if (page.status === 'blocked') blocked++;
+    else others++;
   }
 
   /** Whether a page that was not given out before may be; goes on to the next depth when this one has ended. */
@@ -96,7 +101,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
     head = 0;
     return true;
   }
-  const isFull = (): boolean => queued >= maxQueued;
+  const isFull = (): boolean => queued + others >= maxQueued;
   const dueRetry = (): number => {
     const at = now();
     return retries.findIndex((entry) => entry.retryAt <= at);
@@ -134,6 +139,7 @@ export function createFrontier({ maxUrls, maxQueued, stored, now }: Options): Fr
       underWay--;
       queued--;
       if (status === 'fetched') fetched++;
+      else others++;
     },
     isFull,
     counts: () => ({ known: seqs.size, queued, fetched, underWay }),

@@ -28,9 +28,11 @@ const READ_TAGS: ReadonlySet<string> = new Set(
 /** More distinct references than this are not read from one page. */
 const MAX_REFERENCES = 50_000;
 const MAX_TEXT = 2_048;
-/** The parser's work on each tag grows with the elements that are open. */
-const MAX_NESTING = 2_000;
-const SLICE_LENGTH = 256 * 1024;
+const MAX_LANG = 64;
+/** As deep as browsers go. The parser's work on each tag grows with the elements that are open: a closing tag is looked for among them. */
+const MAX_NESTING = 512;
+/** Takes milliseconds of any text, however hostile. */
+const SLICE_LENGTH = 64 * 1024;
 /** Parsing goes on at most this long, and a slice, before others get their turn, in milliseconds. */
 const SLICE_MS = 20;
 /** HTML Standard §4.2.5.3, refresh state: seconds, and where to. */
@@ -47,7 +49,9 @@ export const isHtml = (contentType: string | null): boolean => contentType === n
 /** Whether a body without a content type starts like HTML (a short form of the MIME Sniffing Standard, §7.1). */
 export const looksLikeHtml = (start: Buffer): boolean => HTML_START.test(start.toString('latin1', 0, 1_445).replace(/^ï»¿/, ''));
 
-const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_TEXT);
+/** The beginning of a text: with no half of a character at its end, and in memory of its own, for a part of a text keeps the whole page. */
+const beginning = (text: string, most: number): string => Buffer.from(text.slice(0, most)).toString();
+const collapse = (text: string): string => beginning(text.replace(/\s+/g, ' ').trim(), MAX_TEXT);
 const tokens = (text: string): string[] => text.toLowerCase().split(/[\s,]+/);
 
 const yieldToOthers = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -156,7 +160,7 @@ export async function parseHtml(
         if (attributes.href !== undefined) base ??= pageUrl(attributes.href, url);
         break;
       case 'html':
-        lang ??= attributes.lang?.trim().slice(0, 64) ?? null;
+        if (attributes.lang !== undefined) lang ??= beginning(attributes.lang.trim(), MAX_LANG);
         break;
       case 'body':
         inBody = true;

@@ -60,7 +60,7 @@ const normalizeTarget = (target: string): string => (NEEDS_WORK.test(target) ? n
 function parseRule(allow: boolean, value: string, line: number): Rule {
   const anchored = value.endsWith('$');
   const pattern = normalize(anchored ? value.slice(0, -1) : value, /\$/);
-  const shown = `${allow ? 'Allow' : 'Disallow'}: ${value}`.slice(0, MAX_RULE_SHOWN);
+  const shown = `${allow ? 'Allow' : 'Disallow'}: ${value}`.slice(0, MAX_RULE_SHOWN).toWellFormed();
   return {
     allow,
     pattern: anchored ? `${pattern}$` : pattern,

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type CursorScope, decodeCursor, encodeCursor, MAX_CURSOR_LENGTH, type Position } from './cursor.ts';
+import { type CursorScope, decodeCursor, encodeCursor, MAX_CURSOR_LENGTH, type Position, type PositionKinds } from './cursor.ts';
 import { Refusal } from './errors.ts';
 
 const SCOPE: CursorScope = { list: 'crawls', organizationId: 'org-1', filter: { siteId: 's-1', state: null } };
+const KINDS: PositionKinds = ['number', 'string'];
 const POSITION: Position = [1_795_000_000_000, '00000000-0000-4000-8000-000000000001'];
 
-function refusalOf(cursor: string, scope: CursorScope = SCOPE, length = 2): Refusal {
+function refusalOf(cursor: string, scope: CursorScope = SCOPE, kinds = KINDS): Refusal {
   try {
-    decodeCursor(cursor, scope, length);
+    decodeCursor(cursor, scope, kinds);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -23,14 +24,14 @@ const rewritten = (cursor: string, edit: (parts: unknown[]) => void): string => 
 
 describe('a cursor', () => {
   test('is read back as the position it was made of', () => {
-    expect(decodeCursor(encodeCursor(POSITION, SCOPE), SCOPE, 2)).toEqual(POSITION);
-    expect(decodeCursor(encodeCursor(['ä.example:81'], SCOPE), SCOPE, 1)).toEqual(['ä.example:81']);
-    expect(decodeCursor(encodeCursor([-1, 0, ''], SCOPE), SCOPE, 3)).toEqual([-1, 0, '']);
+    expect(decodeCursor(encodeCursor(POSITION, SCOPE), SCOPE, KINDS)).toEqual(POSITION);
+    expect(decodeCursor(encodeCursor(['ä.example:81'], SCOPE), SCOPE, ['string'])).toEqual(['ä.example:81']);
+    expect(decodeCursor(encodeCursor([-1, 0, ''], SCOPE), SCOPE, ['number', 'number', 'string'])).toEqual([-1, 0, '']);
   });
 
   test('is the same whatever the order in which the filter is written', () => {
     const reversed = { ...SCOPE, filter: { state: null, siteId: 's-1' } };
-    expect(decodeCursor(encodeCursor(POSITION, SCOPE), reversed, 2)).toEqual(POSITION);
+    expect(decodeCursor(encodeCursor(POSITION, SCOPE), reversed, KINDS)).toEqual(POSITION);
   });
 
   test('fits a URL without escaping', () => {
@@ -75,20 +76,30 @@ describe('a cursor', () => {
     expect(refusalOf(encodeCursor([1], SCOPE)).code).toBe('invalid_cursor');
   });
 
+  // whoever makes one with a right checksum was answered 500
+  test('with parts of other kinds is refused, its checksum right', () => {
+    for (const forged of [
+      ['x', 'y'],
+      [1, 2],
+      ['x', 2],
+    ])
+      expect(refusalOf(encodeCursor(forged, SCOPE)).code).toBe('invalid_cursor');
+  });
+
   test.each(['', ' ', 'null', '{}', 'W10', 'bnVsbA', 'e30', '"', '💥', '%5B%5D', '../../etc/passwd', 'W10='])('"%s" is refused', (text) => {
     expect(refusalOf(text).code).toBe('invalid_cursor');
   });
 
   test('written otherwise than it was given out is refused: padded, in the other alphabet, with spaces', () => {
     const cursor = encodeCursor(['>>>???'], SCOPE);
-    refusalOf(`${cursor}=`, SCOPE, 1);
-    refusalOf(`${cursor} `, SCOPE, 1);
-    refusalOf(Buffer.from(` ${Buffer.from(cursor, 'base64url')}`).toString('base64url'), SCOPE, 1);
+    refusalOf(`${cursor}=`, SCOPE, ['string']);
+    refusalOf(`${cursor} `, SCOPE, ['string']);
+    refusalOf(Buffer.from(` ${Buffer.from(cursor, 'base64url')}`).toString('base64url'), SCOPE, ['string']);
   });
 
   test('longer than the bound is refused unread', () => {
     const long = encodeCursor(['x'.repeat(MAX_CURSOR_LENGTH)], SCOPE);
-    expect(refusalOf(long, SCOPE, 1).code).toBe('invalid_cursor');
+    expect(refusalOf(long, SCOPE, ['string']).code).toBe('invalid_cursor');
     expect(refusalOf('A'.repeat(1_000_000)).code).toBe('invalid_cursor');
   });
 

@@ -29,15 +29,22 @@ export function encodeCursor(position: Position, scope: CursorScope): string {
   return Buffer.from(JSON.stringify([VERSION, checksum(text, scope), ...position])).toString('base64url');
 }
 
-const isPosition = (values: unknown[]): values is (string | number)[] =>
-  values.every((value) => typeof value === 'string' || Number.isSafeInteger(value));
+/** What each part of a position is; a number is a whole one. */
+export type PositionKinds = readonly ('string' | 'number')[];
 
-/** Throws `invalid_cursor` for anything that `encodeCursor` did not give out for this very scope, with `length` parts. */
-export function decodeCursor(cursor: string, scope: CursorScope, length: number): Position {
+const isPosition = (values: unknown[], kinds: PositionKinds): values is (string | number)[] =>
+  values.length === kinds.length &&
+  values.every((value, at) => typeof value === kinds[at] && (typeof value === 'string' || Number.isSafeInteger(value)));
+
+/**
+ * Throws `invalid_cursor` for anything that is no cursor of this very scope, with parts of these kinds. Whoever knows how a cursor is made
+ * can make one: that its parts are of these kinds is all that may be relied on.
+ */
+export function decodeCursor(cursor: string, scope: CursorScope, kinds: PositionKinds): Position {
   if (cursor.length <= MAX_CURSOR_LENGTH) {
     try {
       const [version, sum, ...position] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-      const genuine = version === VERSION && position.length === length && isPosition(position);
+      const genuine = version === VERSION && isPosition(position, kinds);
       if (genuine && sum === checksum(JSON.stringify(position), scope) && encodeCursor(position, scope) === cursor) return position;
     } catch {
       // not even JSON: refused below like every other foreign text

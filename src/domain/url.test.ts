@@ -83,6 +83,12 @@ describe('a start URL', () => {
     expect(wrongOf('http://127.0.0.1:25/', '127.0.0.0/8')).toContain('port 25');
   });
 
+  // the authority of such a site was longer than a cursor may be: the list of sites could not be read beyond it
+  test('with a host name that is longer than any that resolves is refused', () => {
+    expect(wrongOf(`http://${'a.'.repeat(1_000)}com/`)).toBe('must have a host name of at most 254 characters');
+    expect(wrongOf(`http://${'a.'.repeat(125)}com./`)).toBeNull();
+  });
+
   test('of 2,048 characters is accepted; longer as given, or once serialized, is refused', () => {
     const base = 'https://example.com/';
     expect(wrongOf(base.padEnd(MAX_URL_LENGTH, 'a'))).toBeNull();

@@ -1,6 +1,9 @@
 import { BLOCKED_PORTS, ipLiteralOf, isAllowedAddress, type Network } from './address.ts';
 import { MAX_URL_LENGTH } from './page.ts';
 
+/** RFC 1035 §2.3.4, in text and with the dot of the root. No longer one resolves. */
+const MAX_HOST_LENGTH = 254;
+
 /** A start URL, read and found acceptable. */
 export type StartUrl = {
   /** WHATWG serialization without fragment: the identity of its page. */
@@ -36,7 +39,7 @@ export function pageUrl(reference: string, base?: URL): URL | null {
 
 /**
  * Reads a start URL as a client gave it. Answers what is wrong with it, as one sentence, when a crawl cannot start there:
- * relative, not http(s), with credentials, too long, a port that the Fetch Standard blocks, a literal non-public address.
+ * relative, not http(s), with credentials, too long as a whole or in its host, a port that the Fetch Standard blocks, a literal non-public address.
  */
 export function parseStartUrl(text: string, allowed: readonly Network[]): StartUrl | { readonly wrong: string } {
   if (text.length > MAX_URL_LENGTH) return { wrong: `must be at most ${MAX_URL_LENGTH} characters` };
@@ -46,6 +49,7 @@ export function parseStartUrl(text: string, allowed: readonly Network[]): StartU
   if (url.username !== '' || url.password !== '') return { wrong: 'must not contain credentials' };
   url.hash = '';
   if (url.href.length > MAX_URL_LENGTH) return { wrong: `must be at most ${MAX_URL_LENGTH} characters` };
+  if (url.hostname.length > MAX_HOST_LENGTH) return { wrong: `must have a host name of at most ${MAX_HOST_LENGTH} characters` };
   if (BLOCKED_PORTS.has(portOf(url))) return { wrong: `must not use port ${portOf(url)}, which the Fetch Standard blocks` };
   const literal = ipLiteralOf(url.hostname);
   if (literal !== null && !isAllowedAddress(literal, allowed)) return { wrong: `must not be the non-public address ${url.hostname}` };

@@ -13,7 +13,7 @@ import { createAnswerMetrics, METRICS_PATH, type Scrape } from './metrics.ts';
 import type { HttpObserver } from './observe.ts';
 import { isErrorCode, problemPage } from './problem-texts.ts';
 import type { AnswerProblem } from './problems.ts';
-import { type Reply, respond } from './reply.ts';
+import { createAnswerFile, type Reply, respond } from './reply.ts';
 import { refusalOf } from './rest/allowed-methods.ts';
 
 type Deps = {
@@ -46,8 +46,8 @@ export function createApp(deps: Deps): Hono<ExchangeEnv> {
     { path: OPENAPI_PATH, answer: createAnswerOpenApi(() => openApiDocument({ publicUrl: publicUrl() })) },
     { path: DOCS_PATH, answer: answerDocsPage },
     { path: `${DOCS_PATH}/`, answer: answerDocsFolder },
-    { path: `${DOCS_PATH}/{name}`, answer: answerDocsFile },
-    { path: `${GRAPHQL_PATH}/{name}`, answer: answerGraphiqlFile },
+    { path: `${DOCS_PATH}/{name}`, answer: createAnswerFile(answerDocsFile) },
+    { path: `${GRAPHQL_PATH}/{name}`, answer: createAnswerFile(answerGraphiqlFile) },
     { path: '/problems/{name}', answer: answerProblemPage },
   ];
   const open = api === null ? health : [...health, ...frontOf(api)];

@@ -15,6 +15,24 @@ export const fileReply = (type: string, body: Reply['body']): Reply => ({
 });
 
 /**
+ * Answers the files that `read` gives, each read once: what waits for any number of clients that asked for it and do not take it is the
+ * same memory.
+ */
+export function createAnswerFile(read: (name: string) => Promise<Reply>): (name: string) => Promise<Reply> {
+  const files = new Map<string, Promise<Reply>>();
+  return (name) => {
+    const known = files.get(name);
+    if (known !== undefined) return known;
+    const file = read(name).then(inBytes);
+    files.set(name, file);
+    file.catch(() => files.delete(name)); // there is no such file
+    return file;
+  };
+}
+
+const inBytes = (reply: Reply): Reply => (typeof reply.body === 'string' ? { ...reply, body: Buffer.from(reply.body) } : reply);
+
+/**
  * The one place where answers are made. All headers go into one plain object: set on the node response one by one, they cost a
  * tenth of the polling path.
  */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ERRORS } from '#domain/errors.ts';
+import { manualTimers } from '#service/fixtures/manual-timers.ts';
 import { exchangeRaw, startHttp, type TestHttp, type TestHttpOptions } from './fixtures/http.ts';
 
 async function withHttp(use: (http: TestHttp) => Promise<void>, options: TestHttpOptions = {}): Promise<void> {
@@ -189,6 +190,32 @@ describe('hostile and broken clients', () => {
     withHttp(async (http) => {
       expect(await exchangeRaw(http.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
     }));
+
+  // a hundred connections without a key, which asked for GraphiQL and read nothing, took 580 MB for as long as they liked
+  it('share what they ask for of a page and do not take, and are cut off after 30 s', async () => {
+    const timers = manualTimers();
+    await withHttp(
+      async (http) => {
+        const file = '/graphql/graphiql.js';
+        const { length } = (await http.call('GET', file, { secret: null })).text;
+        const before = process.memoryUsage.rss(); // what waits in a socket is in no heap
+        // the second one asks for something short before it, whose answer goes out first
+        const requests = Array.from({ length: 20 }, (_, n) => (n === 1 ? ['/healthz', file] : [file]));
+        const clients = requests.map((paths) => {
+          const socket = connect(http.port, '127.0.0.1');
+          socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
+          return socket.on('error', () => {});
+        });
+        await Promise.all(clients.map((socket) => once(socket, 'readable'))); // it has begun to come, and none of it is taken
+        const abandoned = () => requestLines(http).filter(({ msg }) => msg === 'request abandoned by its client');
+        expect(process.memoryUsage.rss() - before).toBeLessThan(10 * length);
+        expect(abandoned()).toStrictEqual([]);
+        while (abandoned().length < clients.length) await timers.advance(1_000);
+        for (const socket of clients) socket.destroy();
+      },
+      { timers },
+    );
+  });
 
   it('may go away in the middle of a body, and the server goes on', () =>
     withHttp(async (http) => {

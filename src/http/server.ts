@@ -9,6 +9,7 @@ import type { Log } from '#telemetry.ts';
 import type { Api } from './api.ts';
 import { createApp } from './app.ts';
 import { baseUrlOf } from './base-url.ts';
+import { boundAnswer } from './bound-answer.ts';
 import { type AdmitOrigin, createAdmitOrigin } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { DEFAULT_LIMITS, type GraphqlLimits } from './graphql/limits.ts';
@@ -108,6 +109,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     response.once('close', () => {
       if (stopped !== null) server.closeIdleConnections();
       tell(exchange, performance.now() - startedAt);
+    });
+    response.once('prefinish', () => {
+      if (response.writableLength > 0) boundAnswer(response, timers); // not all of it is with the system yet, as it nearly always is
     });
     if (admitOrigin?.(exchange)) return;
     if (graphql !== null && isGraphqlTarget(request.url ?? '')) return void graphql.answer(exchange); // never rejects

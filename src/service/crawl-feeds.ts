@@ -5,6 +5,7 @@ import type { Store } from '#store/store.ts';
 import { type AttachDeps, type Attachment, attach } from './attach.ts';
 import { createPace } from './pace.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
+import type { TakeTurn } from './turns.ts';
 import { createWatch, type OpenWatch } from './watch.ts';
 
 /** Watchers of single crawls: one subscription a crawl, however many watch it. */
@@ -15,7 +16,7 @@ export type CrawlFeeds = {
   onGap(): void;
 };
 
-type Deps = AttachDeps & { readonly store: Pick<Store, 'getVersions'>; readonly readSnapshot: ReadSnapshot };
+type Deps = AttachDeps & { readonly store: Pick<Store, 'getVersions'>; readonly readSnapshot: ReadSnapshot; readonly takeTurn: TakeTurn };
 
 type Feed = {
   readonly id: CrawlId;
@@ -40,7 +41,7 @@ const UNREADABLE = 'a watched crawl could not be read: it is tried again';
 const PACE_MS = 200;
 
 export function createCrawlFeeds({ store, readSnapshot, ...deps }: Deps): CrawlFeeds {
-  const { timers, warn } = deps;
+  const { timers, warn, takeTurn } = deps;
   const feeds = new Map<CrawlId, Feed>();
   let stopTicking: (() => void) | null = null;
 
@@ -147,7 +148,7 @@ export function createCrawlFeeds({ store, readSnapshot, ...deps }: Deps): CrawlF
     if (stored === null || stored.organizationId !== organizationId) throw notFound();
     hear(feed, stored);
     const latest = newer(stored, feed.latest);
-    const watch = createWatch({ timers, pace: createPace(PACE_MS), endsWithFinal: true });
+    const watch = createWatch({ timers, pace: createPace(PACE_MS), takeTurn, endsWithFinal: true });
     const isNew = latest.version > afterVersion || afterVersion > stored.version;
     if (isNew) watch.offer(latest);
     if (isFinal(latest)) {

@@ -19,10 +19,10 @@ export function createListCrawls({ store }: { readonly store: Pick<Store, 'listC
     return readList<Snapshot>(input, {
       scope: { list: 'crawls', organizationId, filter: { siteId: siteId ?? null, state: state ?? null } },
       positionOf: ({ startedAt, id }) => [startedAt, id],
-      parts: 2,
+      parts: ['number', 'string'],
       read(after, limit) {
         if (after === null) return store.listCrawls({ ...filter, organizationId, limit });
-        const [startedAt, id] = after as [number, CrawlId]; // as `positionOf` made it: the cursor's checksum says so
+        const [startedAt, id] = after as [number, CrawlId]; // `parts` says so
         const position: CrawlPosition = { startedAt, id };
         return store.listCrawls({ ...filter, organizationId, limit, after: position });
       },

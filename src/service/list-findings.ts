@@ -28,7 +28,7 @@ export function createListFindings({ store, describeRule }: Deps): ListFindings 
     const { items, nextCursor } = await readList<Finding>(input, {
       scope: { list: 'findings', organizationId, filter: { crawl: id, severity: severity ?? null, rule: rule ?? null } },
       positionOf: ({ ordinal }) => [ordinal],
-      parts: 1,
+      parts: ['number'],
       async read(after, limit) {
         const query = { ...filter, limit, ...(after !== null && { afterOrdinal: Number(after[0]) }) };
         const findings = await store.listFindings(organizationId, id, query);

@@ -18,7 +18,7 @@ export function createListPages({ store }: { readonly store: Pick<Store, 'listPa
     return readList<Page>(input, {
       scope: { list: 'pages', organizationId, filter: { crawl: id, status: status ?? null } },
       positionOf: ({ seq }) => [seq],
-      parts: 1,
+      parts: ['number'],
       async read(after, limit) {
         const query = { limit, ...(status !== undefined && { status }), ...(after !== null && { afterSeq: Number(after[0]) }) };
         const pages = await store.listPages(organizationId, id, query);

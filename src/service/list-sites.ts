@@ -13,7 +13,7 @@ export function createListSites({ store }: { readonly store: Pick<Store, 'listSi
     return readList<SiteRecord>(input, {
       scope: { list: 'sites', organizationId, filter: {} },
       positionOf: ({ authority }) => [authority],
-      parts: 1,
+      parts: ['string'],
       read: (after, limit) => store.listSites({ organizationId, limit, ...(after !== null && { after: String(after[0]) }) }),
     });
   };

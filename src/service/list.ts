@@ -1,4 +1,4 @@
-import { type CursorScope, decodeCursor, encodeCursor, type Position } from '#domain/cursor.ts';
+import { type CursorScope, decodeCursor, encodeCursor, type Position, type PositionKinds } from '#domain/cursor.ts';
 
 export const DEFAULT_LIMIT = 50;
 export const MOST_LIMIT = 200;
@@ -23,8 +23,8 @@ type Keyset<Item> = {
   readonly scope: CursorScope;
   /** An item's sort key. */
   readonly positionOf: (item: Item) => Position;
-  /** How many parts the key has. */
-  readonly parts: number;
+  /** What the parts of the key are. */
+  readonly parts: PositionKinds;
   /** Reads up to `limit` items after `after` (null: from the start). */
   readonly read: (after: Position | null, limit: number) => Promise<readonly Item[]>;
 };

@@ -4,6 +4,7 @@ import type { Store } from '#store/store.ts';
 import { type AttachDeps, type Attachment, attach } from './attach.ts';
 import { NO_PACE } from './pace.ts';
 import type { ReadSnapshot } from './read-snapshot.ts';
+import type { TakeTurn } from './turns.ts';
 import { createWatch, type OpenWatch } from './watch.ts';
 
 /** Watchers of every crawl of an organization: one subscription an organization, however many watch it. */
@@ -14,7 +15,11 @@ export type OrganizationFeeds = {
   onGap(): void;
 };
 
-type Deps = AttachDeps & { readonly store: Pick<Store, 'listChanged' | 'now'>; readonly readSnapshot: ReadSnapshot };
+type Deps = AttachDeps & {
+  readonly store: Pick<Store, 'listChanged' | 'now'>;
+  readonly readSnapshot: ReadSnapshot;
+  readonly takeTurn: TakeTurn;
+};
 
 /** What is remembered of a crawl: the newest version that was told, and when it finished. */
 type Told = { readonly version: number; readonly finishedAt: EpochMs | null };
@@ -46,7 +51,7 @@ const OVERLAP_MS = 5_000;
 const FIRST_LIMIT = 1_000;
 
 export function createOrganizationFeeds({ store, readSnapshot, ...deps }: Deps): OrganizationFeeds {
-  const { timers, warn } = deps;
+  const { timers, warn, takeTurn } = deps;
   const feeds = new Map<OrganizationId, Feed>();
 
   function open(id: OrganizationId): Feed {
@@ -149,7 +154,7 @@ export function createOrganizationFeeds({ store, readSnapshot, ...deps }: Deps):
       feed.joining++;
       try {
         await feed.ready;
-        const watch = createWatch({ timers, pace: NO_PACE, endsWithFinal: false });
+        const watch = createWatch({ timers, pace: NO_PACE, takeTurn, endsWithFinal: false });
         feed.watches.add(watch);
         watch.watch.onEnd(() => {
           feed.watches.delete(watch);

@@ -113,7 +113,7 @@ const scopeOf = (organizationId: string, { state, siteId, host }: CrawlFilter): 
 function positionOf(cursor: string | undefined, parameter: 'after' | 'before', scope: CursorScope): CrawlPosition | null {
   if (cursor === undefined) return null;
   try {
-    const [startedAt, id] = decodeCursor(cursor, scope, 2) as [number, CrawlId]; // the checksum says that it was made here
+    const [startedAt, id] = decodeCursor(cursor, scope, ['number', 'string']) as [number, CrawlId];
     return { startedAt, id };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -12,6 +12,7 @@ import { createOrganizationFeeds } from './organization-feeds.ts';
 import { createReadSnapshot } from './read-snapshot.ts';
 import { requireScope } from './require-scope.ts';
 import { createSparseWarn } from './sparse-warn.ts';
+import { createTakeTurn } from './turns.ts';
 import type { OpenWatch, Watch } from './watch.ts';
 
 /**
@@ -49,8 +50,9 @@ type Deps = {
 export function createWatchHub({ store, bus, timers, log }: Deps): WatchHub {
   const warn = createSparseWarn({ log, timers });
   const readSnapshot = createReadSnapshot({ store });
-  const crawls = createCrawlFeeds({ store, readSnapshot, bus, timers, warn });
-  const organizations = createOrganizationFeeds({ store, readSnapshot, bus, timers, warn });
+  const takeTurn = createTakeTurn();
+  const crawls = createCrawlFeeds({ store, readSnapshot, bus, timers, warn, takeTurn });
+  const organizations = createOrganizationFeeds({ store, readSnapshot, bus, timers, warn, takeTurn });
   const keys = createFollowKey({ store, timers, warn });
   const watches = new Set<OpenWatch>();
   let stopped = false;

@@ -24,6 +24,23 @@ describe('watching an organization', () => {
     }),
   );
 
+  // a thousand event streams of one key, which it may have, kept every other client waiting for minutes
+  it(
+    'leaves room for other work between its many watchers, who meanwhile get the latest alone',
+    inWatchWorld(async ({ hub, bus, caller, running }) => {
+      const crawl = await running();
+      const readings = await Promise.all(Array.from({ length: 200 }, async () => readAll(await hub.watchOrganization(caller))));
+      const given = () => readings.reduce((sum, reading) => sum + reading.given.length, 0);
+      const told = [await crawl.commit(), await crawl.commit()];
+      for (const snapshot of told) await bus.publish(snapshot);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(given()).toBeLessThanOrEqual(150);
+      await settled();
+      for (const reading of readings) expect(reading.given.at(-1)).toEqual(told[1]);
+      expect(given()).toBe(250);
+    }),
+  );
+
   it(
     'tells each version once and none after a newer one, whatever the bus repeats or brings late',
     inWatchWorld(async ({ hub, bus, caller, running, timers, gap }) => {

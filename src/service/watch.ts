@@ -3,6 +3,7 @@ import type { CrawlId } from '#domain/ids.ts';
 import { isFinal, type Snapshot } from '#domain/snapshot.ts';
 import type { Timers } from '#domain/timers.ts';
 import type { Pace } from './pace.ts';
+import type { TakeTurn } from './turns.ts';
 
 /** Why a watch is over. */
 export type WatchEnd =
@@ -43,6 +44,8 @@ type WatchOptions = {
   readonly timers: Timers;
   /** How often one is given; a final one does not wait. */
   readonly pace: Pace;
+  /** Shared with the other watches of the process: thousands that are told at once leave room for other work, and for newer updates. */
+  readonly takeTurn: TakeTurn;
   /** Whether it ends with the first final snapshot. */
   readonly endsWithFinal: boolean;
 };
@@ -52,13 +55,24 @@ const MOST_WAITING = 10_000;
 
 const DONE = { done: true, value: undefined } as const;
 
-export function createWatch({ timers, pace, endsWithFinal }: WatchOptions): OpenWatch {
+export function createWatch({ timers, pace, takeTurn, endsWithFinal }: WatchOptions): OpenWatch {
   const waiting = new Map<CrawlId, Snapshot>();
   const pulls: PromiseWithResolvers<IteratorResult<Snapshot, undefined>>[] = [];
   const listeners: ((end: WatchEnd) => void)[] = [];
   let ended: WatchEnd | null = null;
   let untold: Refusal | null = null;
   let stopAlarm: (() => void) | null = null;
+  let isInLine = false;
+
+  function isItsTurn(): boolean {
+    if (!isInLine) isInLine = !takeTurn(onTurn);
+    return !isInLine;
+  }
+
+  function onTurn(): void {
+    isInLine = false;
+    give();
+  }
 
   /** Gives what waits to who pulls, as far as the pace allows; else when it does. */
   function give(): void {
@@ -74,6 +88,7 @@ export function createWatch({ timers, pace, endsWithFinal }: WatchOptions): Open
         });
         return;
       }
+      if (!isItsTurn()) return;
       pace.done(now);
       waiting.delete(id);
       pulls.shift();

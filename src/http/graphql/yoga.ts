@@ -2,10 +2,10 @@ import { normalizedExecutor } from '@graphql-tools/executor';
 import { type DocumentNode, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import { createYoga, isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Timers } from '#domain/timers.ts';
+import { boundAnswer } from '../bound-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import type { GraphqlType, HttpObserver } from '../observe.ts';
 import { createTakeSlot } from '../stream-slots.ts';
-import { boundStream } from './bound-stream.ts';
 import type { GraphqlContext } from './context.ts';
 import type { GraphqlLimits } from './limits.ts';
 import type { Prepare } from './prepare.ts';
@@ -125,7 +125,7 @@ function createPipeline(deps: Deps): Plugin<YogaContext & GraphqlContext, YogaCo
         observer.closed('graphql_sse');
       });
       context.exchange.isStream = true;
-      boundStream(response, timers);
+      boundAnswer(response, timers);
       headers['X-Accel-Buffering'] = 'no'; // nginx would else gather what it gets
       return {
         onSubscribeResult({ result: stream }) {
