@@ -103,6 +103,20 @@ withServer('opening a MongoDB store', (url, admin) => {
       await proxy.close();
     }));
 
+  // The driver lets the socket's own error through: it was taken for a defect of the service, and answered 500.
+  test('is unavailable, and nothing else, when its connections were reset and it has not noticed yet', () =>
+    inDatabase(async (name) => {
+      const proxy = await startCuttingProxy(firstHost(url));
+      const through = urlOf(url, name, { hosts: `127.0.0.1:${proxy.port}`, query: 'directConnection=true' });
+      const store = await openMongoStore({ url: through, log: silent, settings: DEFAULT_MONGO_SETTINGS });
+      await store.findOrganization('none');
+      proxy.resetConnections();
+      await expect(store.findOrganization('none')).rejects.toMatchObject({ code: 'unavailable' });
+      expect(await store.findOrganization('none')).toBeNull();
+      await store.close();
+      await proxy.close();
+    }));
+
   test('keeps what was stored for the next one that opens it', () =>
     inDatabase(async (name) => {
       const organization = { id: randomUUID() as OrganizationId, name: 'kept', monthlyUrlQuota: 5 };

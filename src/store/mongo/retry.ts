@@ -32,8 +32,13 @@ const PAUSE_MS = 5;
 
 export const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
+/** What the driver lets through as it is when a connection breaks while it writes: the error of the socket. */
+const isOfSocket = (error: unknown): boolean =>
+  error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_STREAM_DESTROYED'));
+
 /** What a caller is told: `unavailable` where the server, or the way to it, is at fault; everything else as it is. */
 export function told(error: unknown): unknown {
+  if (isOfSocket(error)) return unavailable('The database does not answer.', error);
   if (!(error instanceof MongoError)) return error;
   if (error instanceof MongoParseError || error instanceof MongoInvalidArgumentError || error instanceof MongoCompatibilityError)
     return error;
