@@ -148,10 +148,20 @@ withServer('a cluster', (url, admin) =>
       const streamed = stream.rest();
       await Promise.all(watchers.map((watcher) => watcher.until(({ urlsCrawled }) => urlsCrawled > 10)));
 
+      /** What the gateways have logged as their own defects, for whoever reads the failure. */
+      async function defects(): Promise<string> {
+        await delay(500); // it is read here a moment later
+        return gateways.flatMap(({ output }) => output.stderr.split('\n').filter((line) => line.includes('"level":"error"'))).join('\n');
+      }
       async function expectUnavailable(api: Api, method: string, path: string, init: RequestInit = {}): Promise<void> {
         const answer = await api.fetch(path, { method, ...init });
         const body = await answer.text();
-        expect([method, path, answer.status, body]).toEqual([method, path, 503, expect.stringContaining('"code":"unavailable"')]);
+        expect([method, path, answer.status, body], answer.status === 500 ? await defects() : '').toEqual([
+          method,
+          path,
+          503,
+          expect.stringContaining('"code":"unavailable"'),
+        ]);
         expect(answer.headers.get('Content-Type')).toBe('application/problem+json');
         expect(answer.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
       }
