@@ -17,7 +17,7 @@ import { openSqliteBeside } from '#store/sqlite/beside.ts';
 import { recordsIn } from '#store/sqlite/fixtures/harness.ts';
 import type { Store } from '#store/store.ts';
 import { type EndlessSite, startEndlessSite } from './fixtures/endless-site.ts';
-import { type Api, apiOf, type Environment, isFinal, keyOf, runCli, spawnCli, startServer, tempDataDir } from './server-process.ts';
+import { apiOf, type Environment, isFinal, keyOf, runCli, spawnCli, startServer, tempDataDir } from './server-process.ts';
 import { KEY, openSharedWorld } from './shared-world.ts';
 
 const ENDLESS = { maxUrls: 10_000, maxDepth: 100_000 };
@@ -32,12 +32,6 @@ async function cliJson<Answer>(environment: Environment, ...words: string[]): Pr
   const { stdout, stderr, code } = await runCli([...words, '--json'], environment);
   expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
   return JSON.parse(stdout) as Answer;
-}
-
-/** Resolves when the answer is 401; rejects when it has not come within `ms`. */
-async function refusedWithin(api: Api, ms: number): Promise<void> {
-  const since = performance.now();
-  while ((await api.fetch('/v1/ping')).status !== 401) if (performance.now() - since > ms) throw new Error(`still taken after ${ms} ms`);
 }
 
 /** A stream of which the first update has come. */
@@ -101,7 +95,7 @@ async function expectRemoved({ environment, urls, key, logged, records }: World,
 
   const removed = await cliJson<Removed>(environment, 'orgs', 'delete', 'acme', '--confirm', 'acme');
   const since = performance.now();
-  await Promise.all(apis.map((each) => refusedWithin(each, 1_000)));
+  await Promise.all(apis.map((each) => each.refusedWithin(1_000)));
   await Promise.all(streams.map(({ ended }) => ended));
   expect(performance.now() - since).toBeLessThan(5_500);
   expect(removed).toMatchObject({ id: acme.organizationId, name: 'acme', removedAt: expect.stringMatching(/Z$/) });

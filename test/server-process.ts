@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Usage } from '#domain/quota.ts';
 import { urlOf } from '../scripts/cluster/cluster.ts';
@@ -102,6 +103,7 @@ export type Api = {
 };
 
 const POLL_MS = 15;
+const pollLater = (): Promise<void> => delay(POLL_MS);
 
 export function apiOf(url: string, key: string): Api {
   const call: Api['fetch'] = (path, init = {}) =>
@@ -121,7 +123,7 @@ export function apiOf(url: string, key: string): Api {
       for (;;) {
         const detail = await api.detail(id);
         if (wanted(detail)) return detail;
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        await pollLater();
       }
     },
     async list<Item>(path: string) {
@@ -143,13 +145,14 @@ export function apiOf(url: string, key: string): Api {
         const { status } = await call('/v1/ping');
         if (status === 401) return;
         if (status !== 200 || sentAfter >= ms) throw new Error(`answered ${status} after ${sentAfter} ms`);
+        await pollLater(); // a key has 600 requests a minute, and a fast machine makes them in less than a second
       }
     },
     async settled() {
       for (;;) {
         const usage = await api.usage();
         if (usage.reserved === 0) return usage;
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        await pollLater();
       }
     },
   };

@@ -32,9 +32,12 @@ const PAUSE_MS = 5;
 
 export const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
+/** Errors that Node makes itself of a socket that has ended or been destroyed; those of the system name their `syscall`. */
+const SOCKET_GONE: ReadonlySet<unknown> = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_SOCKET_CLOSED']);
+
 /** What the driver lets through as it is when a connection breaks while it writes: the error of the socket. */
 const isOfSocket = (error: unknown): boolean =>
-  error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_STREAM_DESTROYED'));
+  error instanceof Error && ('syscall' in error || ('code' in error && SOCKET_GONE.has(error.code)));
 
 /** What a caller is told: `unavailable` where the server, or the way to it, is at fault; everything else as it is. */
 export function told(error: unknown): unknown {
