@@ -22,6 +22,8 @@ import { openThreadLink } from './thread-link.ts';
 
 /** Of workers on one MongoDB, which may be many. */
 const WAKE_SPREAD_MS = 50;
+/** Much longer than it takes to resume a crawl. */
+const TURN_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** The module that the crawler thread runs: it claims, fetches, analyses and sweeps until it is told to stop. */
@@ -72,6 +74,7 @@ function crawl({ store: opened, bus }: ThreadParts): void {
     settings: {
       crawls: config.workerCrawls,
       leaseMs: config.leaseSeconds * 1_000,
+      turnMs: TURN_MS,
       wakeSpreadMs: link.kind === 'shared' ? WAKE_SPREAD_MS : 0,
       stopMs,
     },

@@ -1,7 +1,7 @@
 import type { Month, PageBatch } from '#domain/batch.ts';
 import type { Ending } from '#domain/crawl.ts';
 import type { Finding } from '#domain/finding.ts';
-import type { CrawlId, EpochMs, LeaseToken } from '#domain/ids.ts';
+import type { CrawlId, EpochMs, LeaseToken, OrganizationId } from '#domain/ids.ts';
 import type { DiscoveredPage, Page, PageStatus, PageWithLinks } from '#domain/page.ts';
 import type { Hold } from '#domain/quota.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
@@ -66,6 +66,11 @@ export type RunStore = {
    * that claim again and leaves the lease as it is.
    */
   claim(token: LeaseToken, leaseMs: number): Promise<Claim | null>;
+  /**
+   * Of these organizations, the one that is to give a lease up for another one: it has the most, and at least two more than the organization
+   * has whose crawl a claim would be given now, so that it still has more afterwards. Null when nobody waits, or none has so many.
+   */
+  whoYields(organizationIds: readonly OrganizationId[]): Promise<OrganizationId | null>;
   /** The crawls that a claim could be given now; reads each of them. For operators. */
   getQueue(): Promise<Queue>;
   /** Extends the lease by `leaseMs` from now. */

@@ -3,6 +3,7 @@ import type { Bus } from '#bus/bus.ts';
 import type { RunCrawl } from '#crawler/crawler.ts';
 import { type Ending, isAnalyzed } from '#domain/crawl.ts';
 import { Refusal } from '#domain/errors.ts';
+import type { OrganizationId } from '#domain/ids.ts';
 import { LeaseLost } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, CrawlStore, RunStore } from '#store/store.ts';
@@ -32,6 +33,11 @@ export type RunDeps = {
 
 /** A claimed crawl on its way. */
 export type Run = {
+  readonly organizationId: OrganizationId;
+  /** `timers.now()` when its lease was asked for. */
+  readonly since: number;
+  /** Whether little is lost when it is stopped: its fetching goes on, which another claim resumes. An analysis would begin anew. */
+  isFetching(): boolean;
   /** Resolves when the crawl is finished, given back, or lost; never rejects. */
   readonly done: Promise<void>;
   /** Ends the run without an ending: what is fetched is stored, and the crawl given back. */
@@ -54,6 +60,7 @@ export function startRun(deps: RunDeps, claim: Claim, leasedAt: number): Run {
   const ended = new AbortController();
   const cancelled = new AbortController();
   const { signal } = ended;
+  let isFetching = claim.ending === null;
 
   const lease = keepLease({
     ...deps,
@@ -96,6 +103,7 @@ export function startRun(deps: RunDeps, claim: Claim, leasedAt: number): Run {
   async function fetchAndAnalyze(): Promise<void> {
     const control = { signal, cancelled: cancelled.signal, leasesOnAuthority: lease.leasesOnAuthority };
     const ending = claim.ending ?? (await deps.runCrawl(claim, control));
+    isFetching = false;
     if (claim.ending === null) {
       if (!(await hasPagesToAnalyze(ending))) return finish(ending, null);
       publish(await answered(() => store.beginAnalysis(id, claim.token, ending)));
@@ -133,5 +141,12 @@ export function startRun(deps: RunDeps, claim: Claim, leasedAt: number): Run {
     }
   }
 
-  return { done: run(), stop: (reason) => ended.abort(reason), abandon: lease.end };
+  return {
+    organizationId: claim.snapshot.organizationId,
+    since: leasedAt,
+    isFetching: () => isFetching && !signal.aborted,
+    done: run(),
+    stop: (reason) => ended.abort(reason),
+    abandon: lease.end,
+  };
 }

@@ -100,6 +100,77 @@ describe('a worker', () => {
     expect(running.map(({ claim }) => claim.snapshot.id)).toEqual([first.id, late.id]);
   });
 
+  // four crawls of a slow site kept the crawl of another organization waiting for six hours
+  it('gives one of an organization’s crawls back for another one that waits, and resumes it when there is room', async () => {
+    const world = await open();
+    const [busy, quiet] = [await world.tenant(), await world.tenant()];
+    world.work({ settings: { crawls: 2, turnMs: 0 } });
+    const started: string[] = [];
+    for (let count = 0; count < 2; count++) started.push((await world.begin(busy)).id);
+    const [first, second] = [await world.crawls.next(), await world.crawls.next()];
+    await world.begin(busy); // waits, and takes nobody's turn
+    const late = await world.begin(quiet);
+    const third = await world.crawls.next();
+    expect(third.claim.snapshot.id).toBe(late.id);
+    const [given, kept] = first.control.signal.aborted ? [first, second] : [second, first];
+    expect([given.control.signal.reason.message, kept.control.signal.aborted]).toEqual(['Another organization waits for its turn.', false]);
+    third.end(COMPLETED);
+    const fourth = await world.crawls.next();
+    expect(started).toContain(fourth.claim.snapshot.id);
+    expect([fourth.claim.snapshot.id, kept.control.signal.aborted]).toEqual([given.claim.snapshot.id, false]);
+  });
+
+  it('gives no crawl back that is being analysed', async () => {
+    const world = await open();
+    const [busy, quiet] = [await world.tenant(), await world.tenant()];
+    const analysed = arrivals<AbortSignal>();
+    world.work({
+      settings: { crawls: 3, turnMs: 0 },
+      analyze: (_, signal) =>
+        new Promise((_, fail) => {
+          signal.addEventListener('abort', () => fail(signal.reason));
+          analysed.push(signal);
+        }),
+    });
+    for (let count = 0; count < 3; count++) await world.begin(busy);
+    const running = [await world.crawls.next(), await world.crawls.next(), await world.crawls.next()];
+    for (const crawl of running.slice(0, 2)) {
+      await crawl.commitPage();
+      crawl.end(COMPLETED);
+    }
+    const analyses = [await analysed.next(), await analysed.next()];
+    await world.begin(quiet);
+    await world.crawls.next();
+    expect([running[2]?.control.signal.aborted, ...analyses.map(({ aborted }) => aborted)]).toEqual([true, false, false]);
+  });
+
+  it('gives no crawl back before its turn is over', async () => {
+    const world = await open();
+    const [busy, quiet] = [await world.tenant(), await world.tenant()];
+    let passed = 0;
+    const looks = arrivals<number>();
+    world.work({
+      settings: { crawls: 2, turnMs: 60_000 },
+      timers: { ...systemTimers, now: () => systemTimers.now() + passed },
+      wrap: (store) => ({
+        whoYields(...among) {
+          looks.push(passed);
+          return store.whoYields(...among);
+        },
+      }),
+    });
+    for (let count = 0; count < 2; count++) await world.begin(busy);
+    const running = [await world.crawls.next(), await world.crawls.next()];
+    passed = 30_000;
+    const late = await world.begin(quiet);
+    const third = world.crawls.next();
+    await new Promise((resolve) => systemTimers.after(1_500, () => resolve(null))); // more than one poll
+    expect(running.map(({ control }) => control.signal.aborted)).toEqual([false, false]);
+    passed = 61_000;
+    expect((await third).claim.snapshot.id).toBe(late.id);
+    expect(await looks.next()).toBe(61_000);
+  });
+
   it('goes straight to the analysis of a crawl whose fetching had ended, and keeps that ending', async () => {
     const world = await open();
     const run = await world.fetching();
@@ -144,7 +215,7 @@ describe('a worker with the real crawler', () => {
       analyze: createAnalyze({ store, rules: RULES }),
       publish: (snapshot) => isFinal(snapshot) && ended.push(snapshot),
       newToken: () => randomUUID() as LeaseToken,
-      settings: { crawls: 1, leaseMs: 30_000, wakeSpreadMs: 0, stopMs: 5_000 },
+      settings: { crawls: 1, leaseMs: 30_000, turnMs: 60_000, wakeSpreadMs: 0, stopMs: 5_000 },
       timers: systemTimers,
       random: Math.random,
       log,

@@ -6,11 +6,18 @@ import { pause } from './timers.ts';
 
 /** A queued crawl is looked for at least this often, in milliseconds; the bus only makes it sooner. */
 const POLL_MS = 1_000;
+/** How often within a turn a full worker asks whether one of its crawls should give way. */
+const LOOKS_A_TURN = 6;
 
 export type WorkerSettings = {
   /** Crawls at once. */
   readonly crawls: number;
   readonly leaseMs: number;
+  /**
+   * How long a crawl is fetched at least before it may have to give way, in milliseconds: when this worker is full, and an organization
+   * waits that has at least two leases fewer.
+   */
+  readonly turnMs: number;
   /**
    * How far workers that hear of the same queued crawl spread over time before they ask for it, in milliseconds: one of them gets it, and
    * those after it find nothing instead of contending. 0: none, where there is one worker.
@@ -21,7 +28,7 @@ export type WorkerSettings = {
 };
 
 export type WorkerDeps = Omit<RunDeps, 'store' | 'leaseMs'> & {
-  readonly store: RunDeps['store'] & Pick<RunStore, 'claim'>;
+  readonly store: RunDeps['store'] & Pick<RunStore, 'claim' | 'whoYields'>;
   readonly newToken: () => LeaseToken;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -50,14 +57,29 @@ export function createWorker({ settings, newToken, ...deps }: WorkerDeps): Worke
   let stopped: Promise<void> | null = null;
   let listening: Promise<() => void> | null = null;
   let cancelWake: (() => void) | null = null;
+  let lookAt = Number.NEGATIVE_INFINITY;
 
   function renewToken(): void {
     token = newToken();
     askedAt = null;
   }
 
+  /** Gives a crawl back for an organization that waits: the next claim, here or elsewhere, is that organization's. */
+  async function giveWay(): Promise<void> {
+    const now = timers.now();
+    if (now < lookAt) return;
+    lookAt = now + settings.turnMs / LOOKS_A_TURN;
+    const served = [...runs].filter((run) => run.isFetching() && now - run.since >= settings.turnMs);
+    if (served.length === 0) return;
+    const organizationId = await store.whoYields([...new Set(served.map((run) => run.organizationId))]);
+    served.find((run) => run.organizationId === organizationId)?.stop(new Error('Another organization waits for its turn.'));
+  }
+
   async function claimOne(): Promise<number> {
-    if (runs.size >= settings.crawls) return POLL_MS;
+    if (runs.size >= settings.crawls) {
+      await giveWay();
+      return POLL_MS;
+    }
     // a failed call may have claimed a crawl: repeated under its token it answers that one, with what is left of its lease
     if (askedAt !== null && timers.now() - askedAt > settings.leaseMs / 2) renewToken();
     const leasedAt = askedAt ?? timers.now();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Claim } from '../store.ts';
 import type { StoreHarness } from './harness.ts';
 import { batchOf, discovered, fetched, thisMonth } from './pages.ts';
 import { claimNext, inWorld, LEASE_MS, newCrawlId, newToken } from './world.ts';
@@ -78,6 +79,34 @@ export function claimTests(harness: StoreHarness): void {
         expect(owners.slice(0, 2).sort()).toEqual([big.organizationId, small.organizationId].sort());
         expect(owners.slice(2, 4).sort()).toEqual([big.organizationId, small.organizationId].sort());
         expect(owners.slice(4)).toEqual(Array(4).fill(big.organizationId));
+      }),
+    );
+
+    test(
+      'is had by another organization first, when one that has at least two leases more gives one up',
+      inWorld(harness, async ({ store, tenant, ageRecords }) => {
+        const [busy, quiet, third] = [await tenant(), await tenant(), await tenant()];
+        const all = [busy, quiet, third].map(({ organizationId }) => organizationId);
+        expect(await store.whoYields(all)).toBeNull(); // nobody waits
+        const claims: Claim[] = [];
+        for (let index = 0; index < 3; index++) {
+          await busy.start();
+          claims.push(await claimNext(store));
+        }
+        expect(await store.whoYields(all)).toBeNull();
+        await busy.start();
+        expect(await store.whoYields(all)).toBeNull(); // its own crawl waits
+        await ageRecords(60_000);
+        const late = await quiet.start();
+        expect(await store.whoYields(all)).toBe(busy.organizationId);
+        expect(await store.whoYields([third.organizationId, quiet.organizationId])).toBeNull();
+        expect(await store.whoYields([])).toBeNull();
+        const given = claims.pop();
+        if (given === undefined) throw new Error('nothing was claimed');
+        await store.release(given.snapshot.id, given.token);
+        expect((await claimNext(store)).snapshot.id).toBe(late.id);
+        await quiet.start();
+        expect(await store.whoYields(all)).toBeNull(); // two leases and one
       }),
     );
 

@@ -3,7 +3,6 @@ import type { LeaseToken, OrganizationId } from '#domain/ids.ts';
 import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, RunStore } from '../run-store.ts';
-import { LIVING } from './account-reads.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
 import { type CrawlSteps, heldBy } from './crawl-steps.ts';
 import { type Database, timeOf } from './database.ts';
@@ -13,6 +12,7 @@ import type { QuotaWrites } from './quota-writes.ts';
 import type { Removal } from './removal.ts';
 import { untilWon } from './retry.ts';
 import { upsertSite } from './sites.ts';
+import type { Turns } from './turns.ts';
 
 export type LeaseWrites = Pick<RunStore, 'claim' | 'heartbeat' | 'release' | 'reapLeases'>;
 
@@ -36,8 +36,9 @@ export function createLeaseWrites(
   quota: QuotaWrites,
   pages: PageWrites,
   removal: Pick<Removal, 'discard'>,
+  turns: Turns,
 ): LeaseWrites {
-  const { crawls, organizations } = database;
+  const { crawls } = database;
 
   const leasesOn = (authority: string): Promise<number> => crawls.countDocuments({ authority, ...LIVE_LEASE });
 
@@ -61,31 +62,6 @@ export function createLeaseWrites(
       .limit(CANDIDATES)
       .toArray();
 
-  /** The organization whose turn it is: with the fewest leases, among equal ones the longest waiting. */
-  async function nextOrganization(): Promise<OrganizationId | null> {
-    const leased = { $gt: ['$lease.token', null] };
-    const [next] = await crawls
-      .aggregate<{ _id: OrganizationId }>([
-        { $match: { state: 'running' } },
-        {
-          $group: {
-            _id: '$organizationId',
-            leases: { $sum: { $cond: [leased, 1, 0] } },
-            waiting: { $sum: { $cond: [leased, 0, 1] } },
-            since: { $min: { $cond: [leased, null, '$startedAt'] } },
-          },
-        },
-        { $match: { waiting: { $gt: 0 } } },
-        { $sort: { leases: 1, since: 1 } },
-        { $limit: 1 },
-      ])
-      .toArray();
-    return next?._id ?? null;
-  }
-
-  const isLiving = async (id: OrganizationId): Promise<boolean> =>
-    (await organizations.findOne({ id, ...LIVING }, { projection: { _id: 1 } })) !== null;
-
   const oldestOf = (organizationId: OrganizationId): Promise<Candidate[]> =>
     crawls
       .find({ state: 'running', organizationId, 'lease.token': null }, { projection: CANDIDATE })
@@ -99,7 +75,7 @@ export function createLeaseWrites(
     if (first === undefined) return null;
     const areAll = seen.length < CANDIDATES;
     const isOneOrganization = areAll && seen.every(({ organizationId }) => organizationId === first.organizationId);
-    const next = isOneOrganization ? first.organizationId : await nextOrganization();
+    const next = isOneOrganization ? first.organizationId : ((await turns.next())?.id ?? null);
     if (next === null) return null;
     return areAll ? seen.filter(({ organizationId }) => organizationId === next).toSorted(byAge) : oldestOf(next);
   }
@@ -135,7 +111,7 @@ export function createLeaseWrites(
         const candidates = await nextOf(seen);
         if (candidates === null) return null;
         const [first] = candidates;
-        if (first !== undefined && !(await isLiving(first.organizationId))) {
+        if (first !== undefined && !(await turns.isLiving(first.organizationId))) {
           await removal.discard({ organizationId: first.organizationId }, DISCARDED_AT_ONCE);
           return undefined;
         }

@@ -19,6 +19,7 @@ import { createRemoval } from './removal.ts';
 import { createRunReads } from './run-reads.ts';
 import { createRunWrites } from './run-writes.ts';
 import { createStartRings } from './start-rings.ts';
+import { createTurns } from './turns.ts';
 
 /** The port without its end; errors are the driver's. */
 export type Operations = Omit<Store, 'ping' | 'close'>;
@@ -31,13 +32,15 @@ export function createOperations(database: Database): Operations {
   const steps = createCrawlSteps(database, quota, pages);
   const removal = createRemoval(database, steps, relay);
   const organizations = createOrganizationRemovals(database, removal);
+  const turns = createTurns(database);
   return {
     ...createAccountReads(database),
     ...createAccountWrites(database, quota),
     ...createCrawlReads(database, quota, rings),
     ...createCrawlLists(database),
     ...createCrawlWrites(database, steps, quota, rings, removal),
-    ...createLeaseWrites(database, steps, quota, pages, removal),
+    ...createLeaseWrites(database, steps, quota, pages, removal, turns),
+    ...turns.port,
     ...createRunReads(database, pages),
     ...createRunWrites(database, steps, quota, pages),
     ...createEventReads(database),

@@ -57,6 +57,7 @@ export function assembleStore({ reads, write: submit, shut }: AssembleOptions): 
     listFindings: (...args) => read('listFindings', ...args),
     getUsage: (...args) => read('getUsage', ...args),
 
+    whoYields: (...args) => read('whoYields', ...args),
     getQueue: (...args) => read('getQueue', ...args),
     claim: (...args) => write('claim', ...args),
     heartbeat: (...args) => write('heartbeat', ...args),

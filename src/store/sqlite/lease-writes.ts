@@ -3,25 +3,16 @@ import type { EpochMs, LeaseToken } from '#domain/ids.ts';
 import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, RunStore } from '../run-store.ts';
-import { type CrawlRow, LIVING, RUN, SNAPSHOT, snapshotOf, WAITING } from './crawl-rows.ts';
+import { type CrawlRow, RUN, SNAPSHOT, snapshotOf } from './crawl-rows.ts';
 import type { CrawlSteps } from './crawl-steps.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import type { Sql, Sync } from './sql.ts';
+import { NEXT_ORGANIZATION } from './turns.ts';
 
 export type LeaseWrites = Sync<RunStore, 'claim' | 'heartbeat' | 'release' | 'reapLeases'> & {
   /** As `reapLeases`, for every lease there is: a process that has just locked its data knows that their holders are gone. */
   expireLeases(): Snapshot[];
 };
-
-const NEXT_ORGANIZATION = `
-  ${WAITING}
-  select id from (
-    select id,
-      (select count(*) from crawls indexed by crawls_leased where lease_token is not null and organization_id = waiting.id) as leases,
-      (select min(started_at) from crawls indexed by crawls_claimable
-       where state = 'running' and lease_token is null and organization_id = waiting.id) as since
-    from waiting where id is not null and ${LIVING}
-  ) order by leases, since limit 1`;
 
 const OLDEST = `select ${SNAPSHOT}, ${RUN} from crawls indexed by crawls_claimable
   where state = 'running' and lease_token is null and organization_id = ? order by started_at, id limit 1`;

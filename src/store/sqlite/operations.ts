@@ -19,9 +19,10 @@ import { createRunReads, type RunReads } from './run-reads.ts';
 import { createRunWrites, type RunWrites } from './run-writes.ts';
 import type { Sql } from './sql.ts';
 import { createTrash } from './trash.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 /** What reads, on any connection. */
-export type Reads = AccountReads & CrawlReads & CrawlLists & RunReads & EventReads & CopyReads;
+export type Reads = AccountReads & CrawlReads & CrawlLists & RunReads & Turns & EventReads & CopyReads;
 
 /** What writes; each is called inside a transaction, and leaves nothing behind when it throws and is rolled back. */
 export type Writes = AccountWrites &
@@ -42,6 +43,7 @@ export const createReads = (sql: Sql, now: () => EpochMs): Reads => ({
   ...createCrawlReads(sql, now),
   ...createCrawlLists(sql),
   ...createRunReads(sql, now),
+  ...createTurns(sql),
   ...createEventReads(sql, now),
   ...createCopyReads(sql, now),
 });

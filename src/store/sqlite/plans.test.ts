@@ -71,6 +71,7 @@ function exerciseAll(sql: Sql): string[] {
   reads.readPagesBySeq(id, token, [0]);
   writes.finish(id, token, { endReason: 'completed', error: null }, 1);
   start();
+  reads.whoYields([organization.id]);
   const second = claim();
   writes.cancelCrawl(organization.id, second.id);
   writes.release(second.id, second.token);
