@@ -1,6 +1,4 @@
-// Runs the benches: each measures crawlgate beside a bare baseline in the same run and tells the ratio. Times never make it fail,
-// wrong work does.
-// usage: node bench/run.ts [crawl|detail|list|starts|graphql|updates|latency|workers|gateways …] [--smoke] [--rounds N] [--write]
+/** Runs the benches. Times never make it fail, wrong work does. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -22,14 +20,29 @@ const INTRODUCTION = `# Results
 \`npm run bench -- --write\` measures anew and replaces the sections of the benches that ran; \`npm run bench -- crawl\` runs one. Each
 bench runs crawlgate and its baseline in turn on one machine; what counts is the ratio, since the machines are shared.`;
 
+const USAGE = `usage: node bench/run.ts [BENCH …] [--smoke] [--rounds N] [--write]
+
+Each bench measures crawlgate beside a bare baseline in the same run and tells the ratio. Without a name all of them run:
+${Object.keys(BENCHES).join(', ')}.
+
+  --smoke     little work of each, once: whether they run
+  --rounds N  interleaved rounds, of which the medians are told (5)
+  --write     replaces the sections of bench/results.md
+`;
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     smoke: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     write: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit();
+}
 const rounds = Number(values.rounds);
 if (!Number.isSafeInteger(rounds) || rounds < 1) throw new RangeError('--rounds takes a whole number, 1 or more');
 if (values.smoke && values.write) throw new RangeError('--smoke measures nothing that could be written');
