@@ -1,6 +1,7 @@
 import type { Page, PageWithLinks } from '#domain/page.ts';
 import { isFurtherPage } from './addresses.ts';
-import { type Evidence, listedFacts, MAX_SAMPLES, MAX_TEXT_LENGTH, type SiteCheck } from './rule.ts';
+import { type Evidence, listedFacts, MAX_TEXT_LENGTH, type SiteCheck } from './rule.ts';
+import { createTally } from './tally.ts';
 import { keyOfText } from './text-key.ts';
 
 export type Grouping = {
@@ -12,22 +13,16 @@ export type Grouping = {
   readonly tell?: (first: Page) => Evidence;
 };
 
-type Group = { count: number; readonly seqs: number[] };
-
 /** One finding a group of pages, and of no single page: for faults that one change mends on all of them. */
 export function groupPages({ by, atLeast, tell = () => ({}) }: Grouping): SiteCheck {
-  const groups = new Map<string, Group>();
+  const groups = createTally<string>();
   return {
     page(page) {
       const text = by(page);
-      if (text === null) return;
-      const key = keyOfText(text);
-      const group = groups.get(key) ?? { count: 0, seqs: [] };
-      if (group.count++ === 0) groups.set(key, group);
-      if (group.seqs.length < MAX_SAMPLES) group.seqs.push(page.seq);
+      if (text !== null) groups.add(keyOfText(text), page.seq);
     },
     *end() {
-      for (const { count, seqs } of groups.values()) {
+      for (const [, { count, seqs }] of groups.entries()) {
         if (count < atLeast) continue;
         yield {
           seqs,

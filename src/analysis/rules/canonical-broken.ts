@@ -1,5 +1,6 @@
 import type { Page } from '#domain/page.ts';
-import { indexedFacts, isBroken, MAX_SAMPLES, siteRule } from '../rule.ts';
+import { indexedFacts, isBroken, siteRule } from '../rule.ts';
+import { createTally } from '../tally.ts';
 import { keyOfText } from '../text-key.ts';
 
 /** Why a page cannot be listed, and so is no use as canonical; null when nothing is known against it. */
@@ -19,17 +20,13 @@ export const canonicalBroken = siteRule({
   why: 'Search engines are asked to list that page in place of these. Where they cannot, they may list none of them, or choose one themselves.',
   fix: 'Name a page in <link rel="canonical"> that answers with 200 and may be listed; of a page that stands for itself, its own address.',
   begin() {
-    const named = new Map<string, { count: number; readonly seqs: number[] }>();
+    const named = createTally<string>();
     const problems: { readonly seq: number; readonly key: string }[] = [];
     return {
       page(page) {
         if (problemOf(page) !== null) problems.push({ seq: page.seq, key: keyOfText(page.url) });
         const canonical = indexedFacts(page)?.canonical ?? page.url;
-        if (canonical === page.url) return;
-        const key = keyOfText(canonical);
-        const naming = named.get(key) ?? { count: 0, seqs: [] };
-        if (naming.count++ === 0) named.set(key, naming);
-        if (naming.seqs.length < MAX_SAMPLES) naming.seqs.push(page.seq);
+        if (canonical !== page.url) named.add(keyOfText(canonical), page.seq);
       },
       *end() {
         for (const { seq, key } of problems) {

@@ -1,5 +1,6 @@
 import { createRedirectPaths } from '../redirect-paths.ts';
-import { MAX_SAMPLES, siteRule } from '../rule.ts';
+import { siteRule } from '../rule.ts';
+import { createTally } from '../tally.ts';
 
 /** One finding a target, as of links: many old addresses may lead to one page that is gone. */
 export const redirectBroken = siteRule({
@@ -13,15 +14,12 @@ export const redirectBroken = siteRule({
     return {
       page: redirects.page,
       *end() {
-        const targets = new Map<number, { count: number; readonly seqs: number[] }>();
+        const targets = createTally<number>();
         for (const { redirects: path, broken } of redirects.paths()) {
           const from = path[0];
-          if (broken === null || from === undefined) continue;
-          const target = targets.get(broken) ?? { count: 0, seqs: [] };
-          if (target.count++ === 0) targets.set(broken, target);
-          if (target.seqs.length < MAX_SAMPLES) target.seqs.push(from);
+          if (broken !== null && from !== undefined) targets.add(broken, from);
         }
-        for (const [broken, { count, seqs }] of targets) {
+        for (const [broken, { count, seqs }] of targets.entries()) {
           yield {
             seqs: [broken, ...seqs],
             tell: ([page, ...from]) => ({
