@@ -1,4 +1,5 @@
 import type { EpochMs } from '#domain/ids.ts';
+import { BLOCKED_BY_ROBOTS } from '#domain/page.ts';
 import { pageUrl } from '#domain/url.ts';
 import type { RunStore, StoredRobots } from '#store/store.ts';
 import type { FetchPage, NoResponse, Response } from './fetch-page.ts';
@@ -74,7 +75,7 @@ export function createGetRobots({ store, userAgent, limits, now, wait }: Deps): 
         return {
           status,
           body: null,
-          error: `robots.txt answered with status ${status}, which forbids everything.`,
+          error: `${BLOCKED_BY_ROBOTS}answered with status ${status}, which forbids everything.`,
           ...fresh(FAILURE_FRESH_MS),
         };
       } else {

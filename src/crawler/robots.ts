@@ -1,3 +1,5 @@
+import { BLOCKED_BY_ROBOTS } from '#domain/page.ts';
+
 /** What a robots.txt says about one URL. */
 export type RobotsVerdict = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
@@ -66,7 +68,7 @@ function parseRule(allow: boolean, value: string, line: number): Rule {
     pattern: anchored ? `${pattern}$` : pattern,
     parts: pattern.split('*'),
     anchored,
-    reason: `robots.txt line ${line}: ${shown}`,
+    reason: `${BLOCKED_BY_ROBOTS}line ${line}: ${shown}`,
   };
 }
 

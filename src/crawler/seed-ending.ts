@@ -1,5 +1,5 @@
 import type { Ending } from '#domain/crawl.ts';
-import type { PageStatus } from '#domain/page.ts';
+import { BLOCKED_BY_ROBOTS, type PageStatus } from '#domain/page.ts';
 import { isRefusal } from './reasons.ts';
 
 /** A page of the start: the start URL, or what it redirected to. */
@@ -13,7 +13,6 @@ export type SeedPage = {
   readonly setsCookie?: boolean;
 };
 
-const ROBOTS = 'robots.txt ';
 const COOKIES = '; the site sets a cookie meanwhile, and may redirect until it comes back, but the crawler keeps no cookies';
 
 /**
@@ -24,7 +23,7 @@ export function seedEnding(pages: readonly SeedPage[], refuses: (url: URL) => st
   const last = [...pages].sort((one, other) => one.seq - other.seq).at(-1);
   if (last === undefined || pages.some(({ status }) => status === 'fetched' || status === 'queued')) return null;
   const reason = last.reason ?? '';
-  if (last.status === 'blocked' && reason.startsWith(ROBOTS))
+  if (last.status === 'blocked' && reason.startsWith(BLOCKED_BY_ROBOTS))
     return { endReason: 'seed_blocked_by_robots', error: `${last.url} may not be crawled: ${reason.replace(/\.$/, '')}.` };
   if (last.status === 'blocked' && isRefusal(reason)) return { endReason: 'address_not_allowed', error: reason };
   if (last.status !== 'redirected') return { endReason: 'seed_unreachable', error: reason };

@@ -79,5 +79,7 @@ export type Page = Omit<DiscoveredPage, 'status'> &
 /** A page with its outgoing links, as analysis reads it. */
 export type PageWithLinks = Page & Pick<PageResult, 'links' | 'otherLinks'>;
 
+/** How the `reason` of a blocked page begins when robots.txt has decided. */
+export const BLOCKED_BY_ROBOTS = 'robots.txt ';
 export const MAX_LINKS_PER_PAGE = 5_000;
 export const MAX_URL_LENGTH = 2_048;

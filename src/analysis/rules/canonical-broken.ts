@@ -1,4 +1,4 @@
-import type { Page } from '#domain/page.ts';
+import { BLOCKED_BY_ROBOTS, type Page } from '#domain/page.ts';
 import { indexedFacts, isBroken, siteRule } from '../rule.ts';
 import { createTally } from '../tally.ts';
 import { keyOfText } from '../text-key.ts';
@@ -9,7 +9,7 @@ function problemOf(page: Page): string | null {
   if (page.status === 'redirected') return 'it redirects';
   if (page.facts?.noindex === true) return 'it has noindex';
   // not what only nofollow links lead to: that was not asked for, and says nothing of the page
-  return page.status === 'blocked' && page.reason?.startsWith('robots.txt ') === true ? 'robots.txt blocks it' : null;
+  return page.status === 'blocked' && page.reason?.startsWith(BLOCKED_BY_ROBOTS) === true ? 'robots.txt blocks it' : null;
 }
 
 /** One finding a target, with the pages that name it. Of a target that was not crawled nothing is known, and nothing is told. */
