@@ -35,6 +35,14 @@ export function createOrganizationRemovals(sql: Sql, now: () => EpochMs, relay: 
     return crawls.length;
   }
 
+  /** `key` tells the organization's records in the table from each other. */
+  const removeSome = (table: 'events' | 'idempotency' | 'sites', key: string, id: OrganizationId): number =>
+    sql.run(
+      `delete from ${table} where organization_id = ?1 and ${key} in (select ${key} from ${table} where organization_id = ?1 limit ?2)`,
+      id,
+      STEP,
+    );
+
   function removeKeys(id: OrganizationId): number {
     const keys = sql.all<{ id: string }>('select id from api_keys where organization_id = ? limit ?', id, STEP);
     for (const key of keys) {
@@ -59,19 +67,9 @@ export function createOrganizationRemovals(sql: Sql, now: () => EpochMs, relay: 
         discardIncoming(id) ||
         // An outbox is as long as what happened within the last second, of all organizations.
         relay.relayEvents(STEP) ||
-        sql.run(
-          `delete from events where organization_id = ?1 and seq in
-           (select seq from events where organization_id = ?1 order by seq limit ?2)`,
-          id,
-          STEP,
-        ) ||
-        sql.run(
-          `delete from idempotency where organization_id = ?1 and key in
-           (select key from idempotency where organization_id = ?1 order by key limit ?2)`,
-          id,
-          STEP,
-        ) ||
-        sql.run('delete from sites where id in (select id from sites where organization_id = ? limit ?)', id, STEP) ||
+        removeSome('events', 'seq', id) ||
+        removeSome('idempotency', 'key', id) ||
+        removeSome('sites', 'id', id) ||
         sql.run('delete from usage where organization_id = ?', id) ||
         removeKeys(id) ||
         sql.run('delete from organizations where id = ?', id)
