@@ -15,6 +15,10 @@ export const organizationOf = ({ _id, id, monthlyUrlQuota, createdAt }: Organiza
 export const LIVING = { removedAt: { $exists: false } } as const;
 export const REMOVED = { removedAt: { $exists: true } } as const;
 
+/** Whether there is an organization of that id, and none that is being removed. */
+export const isLiving = async ({ organizations }: Pick<Database, 'organizations'>, id: OrganizationId): Promise<boolean> =>
+  (await organizations.findOne({ id, ...LIVING }, { projection: { _id: 1 } })) !== null;
+
 export const removalOf = ({ _id, id, removedAt }: OrganizationDocument): OrganizationRemoval => ({
   id,
   name: _id,

@@ -2,7 +2,7 @@ import type { ApiKey } from '#domain/account.ts';
 import type { KeyId } from '#domain/ids.ts';
 import { monthOf } from '#domain/quota.ts';
 import type { AccountStore, NewApiKey, NewOrganization } from '../account-store.ts';
-import { createAccountReads, keyOf, LIVING, organizationOf } from './account-reads.ts';
+import { createAccountReads, isLiving, keyOf, LIVING, organizationOf } from './account-reads.ts';
 import { type Database, findLatest, timeOf } from './database.ts';
 import type { QuotaWrites } from './quota-writes.ts';
 import { ifAbsent } from './retry.ts';
@@ -66,8 +66,7 @@ export function createAccountWrites(database: Database, quota: QuotaWrites): Acc
       return organizationOf(changed);
     },
     async createKey(key) {
-      const organization = await organizations.findOne({ id: key.organizationId, ...LIVING }, { projection: { _id: 1 } });
-      if (organization === null) throw new RangeError(`There is no organization ${key.organizationId}.`);
+      if (!(await isLiving(database, key.organizationId))) throw new RangeError(`There is no organization ${key.organizationId}.`);
       await insertKey(key);
       return mustFind(key.id);
     },

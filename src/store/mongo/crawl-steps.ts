@@ -28,6 +28,9 @@ export type CrawlSteps = {
 /** What a running crawl's filter is while `token` holds it. */
 export const heldBy = (_id: CrawlId, token: LeaseToken): Filter<CrawlDocument> => ({ _id, 'lease.token': token, state: 'running' });
 
+/** What the filter of a crawl is while anybody has its lease, one that has expired included. */
+export const HELD = { 'lease.token': { $gt: '' } };
+
 export const outboxEntry = (type: EventType, snapshot: Snapshot): OutboxEntry => ({ key: eventKeyOf(snapshot.id, type), type, snapshot });
 
 const SETTLED_AT_ONCE = 100;

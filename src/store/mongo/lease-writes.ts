@@ -3,8 +3,9 @@ import type { LeaseToken, OrganizationId } from '#domain/ids.ts';
 import { MAX_LOSSES, WORKER_LOST_ERROR } from '#domain/lease.ts';
 import type { Snapshot } from '#domain/snapshot.ts';
 import type { Claim, RunStore } from '../run-store.ts';
+import { isLiving } from './account-reads.ts';
 import { LIGHT, snapshotOf } from './crawl-records.ts';
-import { type CrawlSteps, heldBy } from './crawl-steps.ts';
+import { type CrawlSteps, HELD, heldBy } from './crawl-steps.ts';
 import { type Database, timeOf } from './database.ts';
 import type { CrawlDocument } from './documents.ts';
 import type { PageWrites } from './page-writes.ts';
@@ -16,7 +17,6 @@ import type { Turns } from './turns.ts';
 
 export type LeaseWrites = Pick<RunStore, 'claim' | 'heartbeat' | 'release' | 'reapLeases'>;
 
-export const HELD = { 'lease.token': { $gt: '' } };
 const EXPIRY = { $add: ['$lease.beatAt', '$lease.ms'] };
 const EXPIRED = { $expr: { $lte: [EXPIRY, '$$NOW'] } };
 const LIVE = { $expr: { $gt: [EXPIRY, '$$NOW'] } };
@@ -111,7 +111,7 @@ export function createLeaseWrites(
         const candidates = await nextOf(seen);
         if (candidates === null) return null;
         const [first] = candidates;
-        if (first !== undefined && !(await turns.isLiving(first.organizationId))) {
+        if (first !== undefined && !(await isLiving(database, first.organizationId))) {
           await removal.discard({ organizationId: first.organizationId }, DISCARDED_AT_ONCE);
           return undefined;
         }

@@ -3,9 +3,9 @@ import type { EpochMs, OrganizationId } from '#domain/ids.ts';
 import type { AccountStore } from '../account-store.ts';
 import { LIVING, REMOVED, removalOf } from './account-reads.ts';
 import { idsOf } from './copy-accounts.ts';
+import { HELD } from './crawl-steps.ts';
 import { atMost, type Database, deleteSome } from './database.ts';
 import type { CrawlDocument, OrganizationDocument } from './documents.ts';
-import { HELD } from './lease-writes.ts';
 import type { Removal } from './removal.ts';
 import { ifAbsent, untilWon } from './retry.ts';
 

@@ -1,6 +1,7 @@
 import type { OrganizationId } from '#domain/ids.ts';
 import type { RunStore } from '../run-store.ts';
-import { LIVING } from './account-reads.ts';
+import { isLiving } from './account-reads.ts';
+import { HELD } from './crawl-steps.ts';
 import type { Database } from './database.ts';
 
 type Turn = { readonly id: OrganizationId; readonly leases: number };
@@ -10,13 +11,13 @@ export type Turns = {
   readonly port: Pick<RunStore, 'whoYields'>;
   /** With the fewest leases, among equal ones the longest waiting; null when nobody waits. */
   next(): Promise<Turn | null>;
-  /** Whether the organization is there, and none that is being removed. */
-  isLiving(id: OrganizationId): Promise<boolean>;
 };
 
 const LEASED = { $gt: ['$lease.token', null] };
 
-export function createTurns({ crawls, organizations }: Database): Turns {
+export function createTurns(database: Database): Turns {
+  const { crawls } = database;
+
   async function next(): Promise<Turn | null> {
     const [first] = await crawls
       .aggregate<{ _id: OrganizationId; leases: number }>([
@@ -37,14 +38,11 @@ export function createTurns({ crawls, organizations }: Database): Turns {
     return first === undefined ? null : { id: first._id, leases: first.leases };
   }
 
-  const isLiving = async (id: OrganizationId): Promise<boolean> =>
-    (await organizations.findOne({ id, ...LIVING }, { projection: { _id: 1 } })) !== null;
-
   /** Of those that have a lease. */
   async function mostServed(among: readonly OrganizationId[]): Promise<Turn | null> {
     const [most] = await crawls
       .aggregate<{ _id: OrganizationId; leases: number }>([
-        { $match: { state: 'running', organizationId: { $in: [...among] }, 'lease.token': { $gt: '' } } },
+        { $match: { state: 'running', organizationId: { $in: [...among] }, ...HELD } },
         { $group: { _id: '$organizationId', leases: { $sum: 1 } } },
         { $sort: { leases: -1, _id: 1 } },
         { $limit: 1 },
@@ -59,12 +57,11 @@ export function createTurns({ crawls, organizations }: Database): Turns {
         // A seek in an index: mostly nobody waits.
         if ((await crawls.findOne({ state: 'running', 'lease.token': null }, { projection: { _id: 1 } })) === null) return null;
         const turn = await next();
-        if (turn === null || !(await isLiving(turn.id))) return null;
+        if (turn === null || !(await isLiving(database, turn.id))) return null;
         const most = await mostServed(organizationIds);
         return most !== null && most.leases > turn.leases + 1 ? most.id : null;
       },
     },
     next,
-    isLiving,
   };
 }
