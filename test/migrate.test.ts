@@ -8,9 +8,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { ApiKey } from '#domain/account.ts';
 import type { OrganizationId } from '#domain/ids.ts';
 import { withRedisServer } from '#redis/fixtures/redis-server.ts';
-import { everythingOf, fill } from '#store/contract/filled.ts';
-import { fetchPages } from '#store/contract/pages.ts';
-import { claimNext, createTenant, type Tenant } from '#store/contract/world.ts';
+import { everythingOf, fill, tenantWithCrawls } from '#store/contract/filled.ts';
+import { claimNext } from '#store/contract/world.ts';
 import { silent as log, urlOf } from '#store/mongo/fixtures/harness.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from '#store/mongo/open.ts';
@@ -210,18 +209,6 @@ function openAny(url: string): Promise<Store> {
   return openSqliteBeside({ path });
 }
 
-/** Another organization with crawls that have ended. */
-async function newOrganization(store: Store): Promise<Tenant> {
-  const tenant = await createTenant(store);
-  for (let crawl = 0; crawl < CRAWLS; crawl++) {
-    await tenant.start();
-    const { snapshot, token } = await claimNext(store);
-    await fetchPages(store, snapshot.id, token, PAGES);
-    await store.finish(snapshot.id, token, { endReason: 'max_urls', error: null }, 0);
-  }
-  return tenant;
-}
-
 /** Migrates, and kills the process once the target has a crawl of the organization; answers the signal that it ended by. */
 async function killed(from: string, to: string, target: Store, organizationId: OrganizationId): Promise<NodeJS.Signals | null> {
   const child: ChildProcess = spawn(process.execPath, [MAIN, 'migrate', '--from', from, '--to', to], { stdio: 'ignore' });
@@ -244,7 +231,7 @@ function killTests(name: string, newTarget: () => string): void {
     const read = await openAny(to);
     // a kill that comes too late, when all is there, is none: each has something new before it
     for (let kills = 0; kills < KILLS; ) {
-      const tenant = await newOrganization(store);
+      const tenant = await tenantWithCrawls(store, { crawls: CRAWLS, pages: PAGES });
       tenants.push(tenant);
       if ((await killed(from, to, read, tenant.organizationId)) === 'SIGKILL') kills++;
     }

@@ -7,9 +7,8 @@ import type { ApiKey } from '#domain/account.ts';
 import { DEFAULT_ORGANIZATION_ID, type OrganizationId } from '#domain/ids.ts';
 import { openEventStream } from '#http/fixtures/event-stream.ts';
 import { withRedisServer } from '#redis/fixtures/redis-server.ts';
-import { everythingOf, fill } from '#store/contract/filled.ts';
-import { fetchPages } from '#store/contract/pages.ts';
-import { answered, claimNext, createTenant } from '#store/contract/world.ts';
+import { everythingOf, fill, tenantWithCrawls } from '#store/contract/filled.ts';
+import { answered } from '#store/contract/world.ts';
 import { silent as log, recordsIn as recordsInMongo, urlOf } from '#store/mongo/fixtures/harness.ts';
 import { withServer } from '#store/mongo/fixtures/with-server.ts';
 import { DEFAULT_MONGO_SETTINGS, openMongoStore } from '#store/mongo/open.ts';
@@ -197,13 +196,7 @@ const PAGES = 900;
 
 /** A tenant with thousands of pages, and another one. */
 async function filled(store: Store) {
-  const tenant = await createTenant(store);
-  for (let crawl = 0; crawl < CRAWLS; crawl++) {
-    await tenant.start();
-    const { snapshot, token } = await claimNext(store);
-    await fetchPages(store, snapshot.id, token, PAGES);
-    await store.finish(snapshot.id, token, { endReason: 'max_urls', error: null }, 0);
-  }
+  const tenant = await tenantWithCrawls(store, { crawls: CRAWLS, pages: PAGES });
   return { tenant, other: (await fill(store)).tenant };
 }
 

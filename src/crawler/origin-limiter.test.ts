@@ -13,6 +13,17 @@ function turns(lane: Lane, count: number): number[] {
   return times;
 }
 
+/** Takes as many turns as there are at once, and answers how many. */
+async function takeAll(lane: Lane): Promise<number> {
+  const stop = new AbortController();
+  let count = 0;
+  const asked = Array.from({ length: 16 }, () => lane.acquire(stop.signal).then(() => count++));
+  await vi.advanceTimersByTimeAsync(0);
+  stop.abort(new Error('counted'));
+  await Promise.allSettled(asked);
+  return count;
+}
+
 describe('an origin', () => {
   beforeEach(() => {
     vi.useFakeTimers();
@@ -121,12 +132,7 @@ describe('an origin', () => {
       lane.done(null);
     };
     const atOnce = async (): Promise<number> => {
-      const stop = new AbortController();
-      let count = 0;
-      const asked = Array.from({ length: 16 }, () => lane.acquire(stop.signal).then(() => count++));
-      await vi.advanceTimersByTimeAsync(0);
-      stop.abort(new Error('counted'));
-      await Promise.allSettled(asked);
+      const count = await takeAll(lane);
       for (let one = 0; one < count; one++) lane.done(null);
       return count;
     };
@@ -164,12 +170,7 @@ describe('an origin', () => {
     };
     const atOnce = async (origin: string): Promise<number> => {
       const lane = all.lane(origin, options());
-      const stop = new AbortController();
-      let count = 0;
-      const asked = Array.from({ length: 16 }, () => lane.acquire(stop.signal).then(() => count++));
-      await vi.advanceTimersByTimeAsync(0);
-      stop.abort(new Error('counted'));
-      await Promise.allSettled(asked);
+      const count = await takeAll(lane);
       lane.leave();
       return count;
     };

@@ -3,7 +3,7 @@ import type { CrawlId, KeyId, LeaseToken } from '#domain/ids.ts';
 import { COPY_KEYS, COPY_KINDS, type Copies, type CopyKind, type CopyOwner } from '#store/copy-store.ts';
 import type { Store } from '#store/store.ts';
 import { COMPLETED, finding } from './analysis.ts';
-import { batchOf, discovered, fetched, seqs, thisMonth, without } from './pages.ts';
+import { batchOf, discovered, fetched, fetchPages, seqs, thisMonth, without } from './pages.ts';
 import { answered, claimNext, createTenant, LEASE_MS, newCrawl, newKey, relayAll, type Tenant } from './world.ts';
 
 /** An organization in which everything is that can be kept. */
@@ -127,4 +127,19 @@ export async function copyOver(from: Store, to: Store, { organizationId }: Pick<
     else for (const { id } of crawls) await copy(kind, { organizationId, crawlId: id });
   }
   return stored;
+}
+
+/** A tenant with so many crawls that have ended, each of so many pages. */
+export async function tenantWithCrawls(
+  store: Store,
+  { crawls, pages }: { readonly crawls: number; readonly pages: number },
+): Promise<Tenant> {
+  const tenant = await createTenant(store);
+  for (let crawl = 0; crawl < crawls; crawl++) {
+    await tenant.start();
+    const { snapshot, token } = await claimNext(store);
+    await fetchPages(store, snapshot.id, token, pages);
+    await store.finish(snapshot.id, token, { endReason: 'max_urls', error: null }, 0);
+  }
+  return tenant;
 }
